@@ -10,6 +10,7 @@
 #include "api/find_condition.h"
 #include "api/label_selector.h"
 #include "api/names.h"
+#include "api/pointers.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/gating_policies.h"
@@ -66,12 +67,6 @@ bool SaysUnreachable(const api::PodPlacementConfig& config) {
 
 bool IsDegraded(const api::PodPlacementConfig& config) {
   return api::IsTrue(config.status.conditions, api::kDegraded);
-}
-
-api::PodPlacementConfigs Pointers(const std::vector<api::PodPlacementConfig>& configs) {
-  api::PodPlacementConfigs pointers;
-  for (const api::PodPlacementConfig& config : configs) pointers.push_back(&config);
-  return pointers;
 }
 
 // The names of those that the policy gates for.
@@ -237,7 +232,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
                                     Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
   health = Observe(store_, NamesIn(ns));
-  api::PodPlacementConfigs in_force = api::InForce(Pointers(*configs));
+  api::PodPlacementConfigs in_force = api::InForce(api::Pointers(*configs));
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
   std::optional<api::OperandSettings> settings;
   if (cluster.operands) settings = cluster.operands->shard;
@@ -403,7 +398,7 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh, const
 }
 
 Async<> ShardReconciler::WriteStatuses(ConfigList configs, ShardView view) {
-  api::PodPlacementConfigs all = Pointers(*configs);
+  api::PodPlacementConfigs all = api::Pointers(*configs);
   for (const api::PodPlacementConfig& config : *configs) {
     const api::PodPlacementConfig* holder = api::PriorityHolder(config, all);
     auto status = ShardStatus(config, view, holder, clock_.WallNow());

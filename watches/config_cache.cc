@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "watches/config_cache.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
-#include <set>
 #include <utility>
 
+#include "api/conditions.h"
+#include "api/find_condition.h"
 #include "api/validation.h"
+#include "kube/base/backoff.h"
+#include "kube/base/task_group.h"
+#include "kube/base/utf8.h"
+#include "kube/client/typed.h"
 
 namespace watches {
 namespace {
@@ -16,18 +23,21 @@ using kube::Json;
 using kube::ObjectKey;
 using kube::Result;
 using kube::Unstructured;
+using namespace std::chrono_literals;
 
 constexpr kube::CacheBudget kBudget{.object = api::kMaxConfigBytes,
                                     .one_namespace = api::kMaxNamespaceConfigBytes,
                                     .total = api::kMaxConfigsBytes};
-// Of packed objects, so that configs over a budget can come back into force. Beyond this, a config
-// is not in force until it changes.
-constexpr kube::CacheBudget kPackedBudget{
-    .object = 128 * 1024, .one_namespace = 1024 * 1024, .total = 8 * 1024 * 1024};
+// The oldest configs of a namespace up to here are in force whatever other namespaces have.
+constexpr size_t kNamespaceShare = 4 * 1024;
 constexpr size_t kMaxObjects = 20'000;
-// The operator writes less.
+// The operator writes less (operator/status/shard_status.cc).
 constexpr size_t kMaxStatusBytes = 16 * 1024;
-constexpr size_t kMaxFinalizers = 8;
+// For messages.
+constexpr int kMaxFinalizers = 4;
+constexpr size_t kMaxFinalizerBytes = 64;
+constexpr kube::BackoffOptions kReadRetry{.base = 100ms, .cap = 5s};
+constexpr kube::Duration kStopWithin = 5s;
 
 // A field of a kept object: PodPlacementConfig::spec_bytes.
 constexpr char kSpecBytes[] = "specBytes";
@@ -38,17 +48,17 @@ Json BareSpec(const Json& object) {
 }
 
 // Most bytes of a stored object are managed fields, and a user can add megabytes of metadata.
-void Trim(Unstructured& object) {
+Unstructured Trimmed(const Unstructured& object) {
   Json kept = {{"metadata", Json::object()}};
   for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                            "resourceVersion", "generation"}) {
     if (const Json* value = kube::Find(object.body(), std::string("metadata.") + name))
       kept["metadata"][name] = *value;
   }
-  const Json* finalizers = kube::Find(object.body(), "metadata.finalizers");
-  if (finalizers != nullptr && finalizers->is_array()) {
-    size_t count = std::min(finalizers->size(), kMaxFinalizers);
-    for (size_t i = 0; i < count; ++i) kept["metadata"]["finalizers"].push_back((*finalizers)[i]);
+  const auto& finalizers = object.metadata().finalizers();
+  for (int i = 0; i < std::min(finalizers.size(), kMaxFinalizers); ++i) {
+    kept["metadata"]["finalizers"].push_back(
+        std::string(kube::CutUtf8(finalizers[i], kMaxFinalizerBytes)));
   }
   const Json* status = kube::Find(object.body(), "status");
   if (status != nullptr && kube::PackJson(*status).size() <= kMaxStatusBytes)
@@ -58,23 +68,29 @@ void Trim(Unstructured& object) {
     kept[kSpecBytes] = bytes;
     kept["spec"] = bytes <= api::kMaxConfigBytes ? *spec : BareSpec(object.body());
   }
-  object = Unstructured(std::move(kept));
+  return Unstructured(std::move(kept));
 }
 
-std::string Stub(std::string_view packed) {
+Result<std::string> WithSpec(std::string_view packed, Json spec) {
+  Result<Json> object = kube::UnpackJson(packed);
+  if (!object) return object.error();
+  (*object)["spec"] = std::move(spec);
+  return kube::PackJson(*object);
+}
+
+std::string WithoutSpec(std::string_view packed) {
   Result<Json> object = kube::UnpackJson(packed);
   if (!object) return std::string(packed);
   (*object)["spec"] = BareSpec(*object);
   return kube::PackJson(*object);
 }
 
-kube::InformerOptions<Unstructured> Options(std::string ns) {
+kube::InformerOptions<Unstructured> Options(std::string ns,
+                                            std::function<void(Unstructured&)> receive) {
   kube::InformerOptions<Unstructured> options;
   options.ns = std::move(ns);
   options.resource = kube::ResourceOf<PodPlacementConfig>::value;
-  options.trim = Trim;
-  options.budget = kPackedBudget;
-  options.stub = Stub;
+  options.trim = std::move(receive);
   options.max_objects = kMaxObjects;
   return options;
 }
@@ -88,13 +104,24 @@ std::string Describe(AgeBudget::Limit limit) {
          std::to_string(bytes) + " bytes as JSON, and the oldest ones stay in force";
 }
 
+// Whether the operator, which knows all namespaces, says so of this generation.
+bool IsOverTotal(const PodPlacementConfig& config) {
+  const api::Condition* degraded = api::FindCondition(config.status.conditions, api::kDegraded);
+  return degraded != nullptr && degraded->status == "True" &&
+         degraded->observed_generation == config.metadata().generation() &&
+         degraded->message.find(Describe(AgeBudget::Limit::kTotal)) != std::string::npos;
+}
+
 // The config of a trimmed object, without its spec if it is too large.
-Result<PodPlacementConfig> ConfigOf(const Unstructured& object) {
-  Result<PodPlacementConfig> config = PodPlacementConfig::FromJson(object.body());
+Result<PodPlacementConfig> ConfigOf(const Json& object, bool one_namespace) {
+  Result<PodPlacementConfig> config = PodPlacementConfig::FromJson(object);
   if (!config) return config.error();
-  config->spec_bytes = static_cast<size_t>(kube::IntAt(object.body(), kSpecBytes));
-  if (config->spec_bytes > api::kMaxConfigBytes)
+  config->spec_bytes = static_cast<size_t>(kube::IntAt(object, kSpecBytes));
+  if (config->spec_bytes > api::kMaxConfigBytes) {
     config->LeaveOut(api::TooManyBytes(config->spec_bytes));
+  } else if (one_namespace && IsOverTotal(*config)) {
+    config->LeaveOut(Describe(AgeBudget::Limit::kTotal));
+  }
   return config;
 }
 
@@ -116,43 +143,132 @@ ConfigCache::Configs InOrder(std::vector<PodPlacementConfig> configs) {
 }  // namespace
 
 ConfigCache::ConfigCache(kube::Client& client, kube::Clock& clock, std::string ns)
-    : watch_(client, clock, Options(std::move(ns))), budget_(kBudget) {
+    : client_(client),
+      clock_(clock),
+      one_namespace_(!ns.empty()),
+      watch_(client, clock, Options(ns, [this](Unstructured& object) { Receive(object); })),
+      budget_(kBudget, kNamespaceShare) {
   watch_.OnEvent(
       [this](kube::EventType type, const Unstructured& object) { OnEvent(type, object); });
 }
 
-void ConfigCache::OnEvent(kube::EventType type, const Unstructured& object) {
-  ObjectKey key = kube::KeyOf(object);
-  std::set<std::string> changed = {key.ns};
-  if (type == kube::EventType::kDeleted) {
-    budget_.Remove(key);
-    auto found = namespaces_.find(key.ns);
-    if (found != namespaces_.end()) {
-      found->second.entries.erase(key.name);
-      if (found->second.entries.empty()) namespaces_.erase(found);
-    }
-    if (on_deleted_) on_deleted_(key.ns, object.metadata().uid());
-  } else {
-    Put(key, object);
-  }
-  for (const ObjectKey& moved : budget_.TakeChanged()) changed.insert(moved.ns);
-  for (const std::string& ns : changed) {
-    if (auto found = namespaces_.find(ns); found != namespaces_.end())
-      found->second.configs = nullptr;
-    if (on_change_) on_change_(ns);
+kube::asio::awaitable<void> ConfigCache::Run() {
+  co_await kube::IgnoreCancellation();
+  kube::Executor executor = co_await kube::asio::this_coro::executor;
+  kube::TaskGroup tasks(executor);
+  tasks.Spawn("configs", watch_.Run());
+  tasks.Spawn("missing-configs", ReadMissing());
+  Result<> stopped = co_await stopped_.Wait();
+  while (!stopped) {
+    co_await kube::ForgetCancellation();
+    stopped = co_await tasks.Stop(clock_, kStopWithin);
   }
 }
 
-void ConfigCache::Put(const ObjectKey& key, const Unstructured& object) {
-  Result<PodPlacementConfig> config = ConfigOf(object);
+void ConfigCache::Receive(Unstructured& object) {
+  received_ = Trimmed(object);
+  const kube::meta::ObjectMeta& metadata = object.metadata();
+  Json bare = {
+      {"name", metadata.name()}, {"namespace", metadata.namespace_()}, {"uid", metadata.uid()}};
+  Json body;
+  body["metadata"] = std::move(bare);
+  object = Unstructured(std::move(body));
+}
+
+void ConfigCache::OnEvent(kube::EventType type, const Unstructured& object) {
+  ObjectKey key = kube::KeyOf(object);
+  std::optional<Unstructured> received = std::exchange(received_, std::nullopt);
+  if (type == kube::EventType::kDeleted) {
+    Remove(key);
+    if (on_deleted_) on_deleted_(key.ns, object.metadata().uid());
+  } else {
+    CHECK(received && kube::KeyOf(*received) == key) << "each event follows its Receive()";
+    Put(key, std::move(*received));
+  }
+  std::set<std::string> changed = {key.ns};
+  for (const ObjectKey& moved : budget_.TakeChanged()) {
+    if (moved != key) Refit(moved);
+    changed.insert(moved.ns);
+  }
+  for (const std::string& ns : changed) Notify(ns);
+}
+
+void ConfigCache::Notify(const std::string& ns) {
+  if (auto found = namespaces_.find(ns); found != namespaces_.end())
+    found->second.configs = nullptr;
+  if (on_change_) on_change_(ns);
+}
+
+void ConfigCache::Put(const ObjectKey& key, Unstructured object) {
+  Result<PodPlacementConfig> config = ConfigOf(object.body(), one_namespace_);
   Entry& entry = namespaces_[key.ns].entries[key.name];
   entry.version = {object.metadata().uid(), object.metadata().generation()};
   entry.may_prefer = config && config->MayPrefer();
   entry.gated_by_policy = config && config->status.gated_by == api::kGatedByPolicy;
-  // A stub cannot be in force, and as too large it counts for no other.
-  bool complete = config && watch_.Complete(key);
-  size_t bytes = complete ? config->BudgetBytes() : kBudget.object + 1;
-  budget_.Put(key, CreatedAt(object), bytes);
+  budget_.Put(key, CreatedAt(object), config ? config->BudgetBytes() : kBudget.object + 1);
+  entry.packed = kube::PackJson(object.body());
+  entry.has_spec = true;
+  Refit(key);
+}
+
+void ConfigCache::Remove(const ObjectKey& key) {
+  budget_.Remove(key);
+  missing_.erase(key);
+  auto found = namespaces_.find(key.ns);
+  if (found == namespaces_.end()) return;
+  found->second.entries.erase(key.name);
+  if (found->second.entries.empty()) namespaces_.erase(found);
+}
+
+void ConfigCache::Refit(const ObjectKey& key) {
+  Entry& entry = *EntryOf(key);
+  missing_.erase(key);
+  if (budget_.Fits(key) && !entry.has_spec) {
+    missing_.insert(key);
+    missing_added_.NotifyAll();
+  } else if (!budget_.Fits(key) && std::exchange(entry.has_spec, false)) {
+    entry.packed = WithoutSpec(entry.packed);
+  }
+}
+
+kube::asio::awaitable<void> ConfigCache::ReadMissing() {
+  co_await kube::IgnoreCancellation();
+  kube::Backoff backoff(kReadRetry);
+  std::string ns;
+  while (true) {
+    while (missing_.empty()) {
+      Result<> added = co_await missing_added_.Wait();
+      if (!added) co_return;
+    }
+    // Namespaces take turns: one with many delays no other.
+    auto next = missing_.lower_bound({ns + '\0', ""});
+    ObjectKey key = next == missing_.end() ? *missing_.begin() : *next;
+    ns = key.ns;
+    // A list of one object needs no further permission, and of any version it costs little.
+    kube::ListOptions one{
+        .ns = key.ns, .field_selector = "metadata.name=" + key.name, .resource_version = "0"};
+    auto read = co_await kube::ListObjects(client_, kube::ResourceOf<PodPlacementConfig>::value,
+                                           std::move(one));
+    bool cancelled = co_await kube::IsCancelled();
+    if (cancelled) co_return;
+    if (!missing_.contains(key)) continue;
+    Entry& entry = *EntryOf(key);
+    if (read && read->items.size() == 1 && read->items[0].metadata().uid() == entry.version.uid &&
+        read->items[0].metadata().generation() == entry.version.generation) {
+      const Json* spec = kube::Find(read->items[0].body(), "spec");
+      Result<std::string> packed = WithSpec(entry.packed, spec != nullptr ? *spec : Json::object());
+      if (packed) entry.packed = std::move(*packed);
+      entry.has_spec = true;
+      missing_.erase(key);
+      backoff.Reset();
+      Notify(key.ns);
+      continue;
+    }
+    // The watch is behind, or the API server is not available.
+    kube::Duration delay = backoff.Next();
+    Result<> slept = co_await clock_.Sleep(delay);
+    if (!slept) co_return;
+  }
 }
 
 ConfigCache::Configs ConfigCache::In(const std::string& ns) {
@@ -165,15 +281,24 @@ ConfigCache::Configs ConfigCache::In(const std::string& ns) {
   configs.reserve(found->second.entries.size());
   for (const auto& [name, entry] : found->second.entries) {
     ObjectKey key{ns, name};
-    std::optional<Unstructured> object = watch_.Get(key);
+    Result<Json> object = kube::UnpackJson(entry.packed);
     if (!object) continue;
-    Result<PodPlacementConfig> config = ConfigOf(*object);
+    Result<PodPlacementConfig> config = ConfigOf(*object, one_namespace_);
     if (!config) continue;
     ApplyLimit(budget_.Exceeds(key), *config);
+    if (missing_.contains(key))
+      config->LeaveOut("is not in force yet: there is room again, and it is being read");
     configs.push_back(std::move(*config));
   }
   shared = InOrder(std::move(configs));
   return shared;
+}
+
+ConfigCache::Entry* ConfigCache::EntryOf(const ObjectKey& key) {
+  auto found = namespaces_.find(key.ns);
+  if (found == namespaces_.end()) return nullptr;
+  auto entry = found->second.entries.find(key.name);
+  return entry == found->second.entries.end() ? nullptr : &entry->second;
 }
 
 const ConfigCache::Version* ConfigCache::Find(const std::string& ns,
@@ -196,7 +321,7 @@ bool ConfigCache::MayPrefer(const std::string& ns) const {
   if (found == namespaces_.end()) return false;
   const auto& entries = found->second.entries;
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
-    return entry.second.may_prefer && budget_.Fits({ns, entry.first});
+    return entry.second.may_prefer && entry.second.has_spec;
   });
 }
 
@@ -208,11 +333,11 @@ bool ConfigCache::GatedByPolicy(const std::string& ns) const {
                      [](const auto& entry) { return entry.second.gated_by_policy; });
 }
 
-BoundedConfigs::BoundedConfigs() : budget_(kBudget) {}
+BoundedConfigs::BoundedConfigs() : budget_(kBudget, kNamespaceShare) {}
 
-void BoundedConfigs::Add(Unstructured object) {
-  Trim(object);
-  Result<PodPlacementConfig> config = ConfigOf(object);
+void BoundedConfigs::Add(const Unstructured& object) {
+  Unstructured trimmed = Trimmed(object);
+  Result<PodPlacementConfig> config = ConfigOf(trimmed.body(), /*one_namespace=*/true);
   if (!config) return;
   ObjectKey key = kube::KeyOf(object);
   budget_.Put(key, CreatedAt(object), config->BudgetBytes());

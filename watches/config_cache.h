@@ -3,9 +3,11 @@
 // of api/pod_placement_config.h.
 //
 // What is over a budget is not in force: In() returns it without its spec (LeaveOut()). The oldest
-// configs stay (kube/cache/age_budget.h), so all processes that watch the same namespaces decide
-// alike. Objects are kept packed, without what is not used; the parsed configs of a namespace are
-// built when they are needed, and shared.
+// configs stay (kube/cache/age_budget.h), whatever arrived first, so all processes that watch the
+// same namespaces decide alike; those that watch one namespace follow the status for the budget of
+// all. Objects are kept packed, without what is not used, and with a spec only if they are in
+// force: the spec of one that is in force again is read again. The parsed configs of a namespace
+// are built when they are needed, and shared.
 //
 //   ConfigCache configs(client, clock, ns);
 //   configs.OnChange([&](const std::string& ns) { queue.Add(ns); });
@@ -18,12 +20,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "api/pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/notifier.h"
 #include "kube/cache/age_budget.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
@@ -52,7 +57,7 @@ class ConfigCache {
   }
 
   // Watches until cancelled.
-  kube::asio::awaitable<void> Run() { return watch_.Run(); }
+  kube::asio::awaitable<void> Run();
   kube::Async<> WaitForSync() { return watch_.WaitForSync(); }
   bool synced() const { return watch_.synced(); }
   // See kube::Informer.
@@ -70,25 +75,49 @@ class ConfigCache {
   bool MayPrefer(const std::string& ns) const;
   // Whether a policy gates pods for a config of `ns`, as its status says.
   bool GatedByPolicy(const std::string& ns) const;
-  // How many configs are over a budget.
-  size_t LeftOut() const { return budget_.LeftOut(""); }
+  // How many configs are over a budget, or will be in force again as soon as they are read.
+  size_t LeftOut() const { return budget_.LeftOut("") + missing_.size(); }
 
  private:
   struct Entry {
     Version version;
     bool may_prefer = false;
     bool gated_by_policy = false;
+    // The object without what is not used; with its spec if it fits and is not in missing_.
+    std::string packed;
+    bool has_spec = false;
   };
   struct Namespace {
     std::map<std::string, Entry> entries;  // by name
     Configs configs;                       // nullptr after a change
   };
 
+  // Moves what is used of `object` to received_: the informer keeps only which objects exist.
+  void Receive(kube::Unstructured& object);
   void OnEvent(kube::EventType type, const kube::Unstructured& object);
-  void Put(const kube::ObjectKey& key, const kube::Unstructured& object);
+  void Put(const kube::ObjectKey& key, kube::Unstructured object);
+  void Remove(const kube::ObjectKey& key);
+  // After a change of the budget's result for a known config.
+  void Refit(const kube::ObjectKey& key);
+  void Notify(const std::string& ns);
+  // nullptr for an unknown config.
+  Entry* EntryOf(const kube::ObjectKey& key);
+  // Reads the specs of `missing_`.
+  kube::asio::awaitable<void> ReadMissing();
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  bool one_namespace_;
   kube::Informer<kube::Unstructured> watch_;
   kube::AgeBudget budget_;
   std::map<std::string, Namespace> namespaces_;
+  // Of the event that follows.
+  std::optional<kube::Unstructured> received_;
+  // Those that fit again, and whose spec was dropped.
+  std::set<kube::ObjectKey> missing_;
+  kube::Notifier missing_added_;
+  // Never notified: Run() waits for its cancellation.
+  kube::Notifier stopped_;
   std::function<void(const std::string&)> on_change_;
   std::function<void(const std::string&, const std::string&)> on_deleted_;
 };
@@ -98,7 +127,7 @@ class BoundedConfigs {
  public:
   BoundedConfigs();
 
-  void Add(kube::Unstructured object);
+  void Add(const kube::Unstructured& object);
   // Those that were added, as ConfigCache::In() returns them.
   ConfigCache::Configs Take();
 

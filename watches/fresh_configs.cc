@@ -21,6 +21,8 @@ using namespace std::chrono_literals;
 constexpr kube::Duration kExpiresAfter = 60s;
 // With more namespaces, idle ones are dropped.
 constexpr size_t kMaxIdleNamespaces = 256;
+// Nothing waits for an answer but pods, so that also a long list ends.
+constexpr kube::Duration kListWithin = 30s;
 
 }  // namespace
 
@@ -35,8 +37,27 @@ Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std
     co_return announced.error().Prefix("read the announcements of PodPlacementConfigs");
   if (!IsBehind(ns, names, **announced)) co_return watch_.In(ns);
 
-  Result<Snapshot> listed = co_await lists_.Read(ns);
+  // The watch may have all of them when it is this namespace's turn to be listed.
+  ConfigLists::Known known = [this, ns, names = std::move(names), pending = *announced] {
+    return Has(ns, names, *pending) ? watch_.In(ns) : nullptr;
+  };
+  Result<Snapshot> listed =
+      co_await lists_.Read(std::move(ns), clock_.Now() + kListWithin, std::move(known));
   co_return listed;
+}
+
+bool FreshConfigs::Has(const std::string& ns, const Announcement& announcement) const {
+  const ConfigCache::Version* known = watch_.Find(ns, announcement.name);
+  return known != nullptr && known->uid == announcement.uid &&
+         known->generation >= announcement.generation;
+}
+
+bool FreshConfigs::Has(const std::string& ns, const std::vector<std::string>& names,
+                       const std::vector<Announcement>& announced) const {
+  auto is_known = [&](const std::string& name) { return watch_.Find(ns, name) != nullptr; };
+  auto has = [&](const Announcement& announcement) { return Has(ns, announcement); };
+  return std::all_of(names.begin(), names.end(), is_known) &&
+         std::all_of(announced.begin(), announced.end(), has);
 }
 
 bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string>& names,
@@ -46,11 +67,7 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
   std::unordered_map<std::string, Pending> pending;
   bool behind = false;
   for (const Announcement& announcement : announced) {
-    const ConfigCache::Version* known = watch_.Find(ns, announcement.name);
-    if (known != nullptr && known->uid == announcement.uid &&
-        known->generation >= announcement.generation) {
-      continue;
-    }
+    if (Has(ns, announcement)) continue;
     Pending entry{.generation = announcement.generation, .since = clock_.Now()};
     auto before = reads.pending.find(announcement.uid);
     if (before != reads.pending.end() && before->second.generation == entry.generation)

@@ -45,9 +45,9 @@ class FreshConfigs {
   // See kube::Informer.
   kube::Duration failing_for() const { return watch_.failing_for(); }
 
-  // The configs of `ns`, in no order, with every write before the call. `names` are configs that
-  // the caller expects: if the watch does not have one, the namespace is listed. Errors: the API
-  // server's; kCancelled.
+  // The configs of `ns`, in the order in which they are applied, with every write before the call.
+  // `names` are configs that the caller expects: if the watch does not have one, the namespace is
+  // listed. Errors: the API server's; kDeadlineExceeded after half a minute of lists; kCancelled.
   kube::Async<Snapshot> Read(std::string ns, std::vector<std::string> names);
 
  private:
@@ -65,6 +65,10 @@ class FreshConfigs {
     kube::TimePoint last_used;
   };
 
+  bool Has(const std::string& ns, const Announcement& announcement) const;
+  // Whether the watch has all of them.
+  bool Has(const std::string& ns, const std::vector<std::string>& names,
+           const std::vector<Announcement>& announced) const;
   // True if there may be a write that the watch does not have.
   bool IsBehind(const std::string& ns, const std::vector<std::string>& names,
                 const std::vector<Announcement>& announced);

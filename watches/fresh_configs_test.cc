@@ -13,6 +13,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/slow_client.h"
 #include "kube/types/coordination.pb.h"
 #include "watches/announcements.h"
 
@@ -218,6 +219,35 @@ TEST_F(FreshConfigsTest, ManyNamespacesCanBeRead) {
     EXPECT_THAT(kube::Run(io_, configs_.Read(ns, {})), IsOk());
   }
   EXPECT_EQ(Lists(), 600);
+}
+
+// While other namespaces are listed.
+TEST_F(FreshConfigsTest, WhatTheWatchHasInTheMeantimeIsNotListed) {
+  kube::SlowClient slow(api_);
+  slow.Hold("limit=");
+  FreshConfigs configs(slow, clock_, "");
+  kube::TaskGroup tasks(io_.get_executor());
+  tasks.Spawn("configs", configs.Run());
+  kube::Drain(io_);
+  std::vector<std::string> found;
+  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
+    std::vector<std::string> names = {"new"};
+    auto known = co_await configs.Read(ns, std::move(names));
+    EXPECT_THAT(known, IsOk());
+    if (!known) co_return;
+    for (const PodPlacementConfig& config : **known)
+      found.push_back(ns + "/" + config.metadata().name());
+  };
+  for (const char* other : {"a", "b", "c", "d", "ns", "z"}) tasks.Spawn("read", read(other));
+  kube::Drain(io_);
+  Create("new");
+  kube::Drain(io_);
+  EXPECT_THAT(found, IsEmpty());
+  slow.Release();
+  kube::Drain(io_);
+  EXPECT_THAT(found, ElementsAre("ns/new"));
+  EXPECT_EQ(Lists(), 5) << "of the other namespaces";
+  EXPECT_THAT(kube::Run(io_, tasks.Stop(kube::RealClock(), 5s)), IsOk());
 }
 
 TEST_F(FreshConfigsTest, FailedReadsAreErrors) {

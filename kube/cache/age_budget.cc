@@ -54,11 +54,12 @@ void AgeBudget::Put(const ObjectKey& object, std::string created, size_t bytes) 
   entry.created = std::move(created);
   entry.bytes = bytes;
   if (bytes > limits_.object) return;
-  Oldest& oldest = namespaces_.try_emplace(object.ns, limits_.one_namespace).first->second;
-  oldest.Insert({entry.created, object}, bytes,
-                [this](const Item& item, size_t of_item, bool fits) {
-                  MoveInNamespace(item, of_item, fits);
-                });
+  Namespace& of_namespace =
+      namespaces_.try_emplace(object.ns, limits_.one_namespace, share_).first->second;
+  of_namespace.all.Insert({entry.created, object}, bytes,
+                          [this](const Item& item, size_t of_item, bool fits) {
+                            MoveInNamespace(item, of_item, fits);
+                          });
 }
 
 void AgeBudget::Remove(const ObjectKey& object) {
@@ -73,19 +74,32 @@ void AgeBudget::Remove(const ObjectKey& object) {
 }
 
 void AgeBudget::Discharge(const ObjectKey& object, const Entry& entry) {
-  auto oldest = namespaces_.find(object.ns);
-  if (oldest == namespaces_.end()) return;
-  oldest->second.Erase({entry.created, object},
-                       [this](const Item& item, size_t of_item, bool fits) {
-                         MoveInNamespace(item, of_item, fits);
-                       });
-  if (oldest->second.empty()) namespaces_.erase(oldest);
+  auto of_namespace = namespaces_.find(object.ns);
+  if (of_namespace == namespaces_.end()) return;
+  of_namespace->second.all.Erase({entry.created, object},
+                                 [this](const Item& item, size_t of_item, bool fits) {
+                                   MoveInNamespace(item, of_item, fits);
+                                 });
+  if (of_namespace->second.all.empty()) namespaces_.erase(of_namespace);
 }
 
 void AgeBudget::MoveInNamespace(const Item& item, size_t bytes, bool fits) {
   entries_.at(item.object).fits_namespace = fits;
+  Oldest& share = namespaces_.at(item.object.ns).share;
   auto set = [this](const Item& moved, size_t, bool in) { Set(moved, in); };
-  fits ? total_.Insert(item, bytes, set) : total_.Erase(item, set);
+  // Between the share and the total. What is in neither does not fit.
+  auto move = [&](const Item& moved, size_t of_moved, bool in_share) {
+    if (in_share) total_.Erase(moved, set);
+    Set(moved, in_share);
+    if (!in_share) total_.Insert(moved, of_moved, set);
+  };
+  if (fits) {
+    total_.Insert(item, bytes, set);
+    share.Insert(item, bytes, move);
+  } else {
+    share.Erase(item, move);
+    total_.Erase(item, set);
+  }
 }
 
 void AgeBudget::Set(const Item& item, bool fits) {

@@ -5,8 +5,9 @@
 // In each namespace, the oldest objects up to CacheBudget::one_namespace fit, and among these of
 // all namespaces the oldest up to CacheBudget::total. The first one that does not fit and all
 // younger ones are left out. One that is larger than CacheBudget::object is left out and counts for
-// no other. The result depends on the set of objects alone: processes that know them in orders of
-// their own come to the same one.
+// no other. With a share, the oldest objects of each namespace up to the share fit whatever others
+// have, and do not count for the total. The result depends on the set of objects alone: processes
+// that know them in orders of their own come to the same one.
 //
 //   AgeBudget budget({.object = 64 << 10, .one_namespace = 256 << 10, .total = 4 << 20});
 //   budget.Put({"shop", "a"}, "2026-01-01T00:00:00Z", bytes);
@@ -32,7 +33,9 @@ class AgeBudget {
   // The limit that an object exceeds.
   enum class Limit { kNone, kObject, kNamespace, kTotal };
 
-  explicit AgeBudget(CacheBudget limits) : limits_(limits), total_(limits.total) {}
+  // `share`: bytes of each namespace that others cannot take, at most one_namespace.
+  explicit AgeBudget(CacheBudget limits, size_t share = 0)
+      : limits_(limits), share_(share), total_(limits.total) {}
 
   // Adds the object, or replaces it. `created`: its creationTimestamp.
   void Put(const ObjectKey& object, std::string created, size_t bytes);
@@ -73,6 +76,13 @@ class AgeBudget {
     std::map<Item, size_t>::iterator end_ = items_.end();
     size_t bytes_ = 0;  // of those before it
   };
+  struct Namespace {
+    Namespace(size_t limit, size_t share_limit) : all(limit), share(share_limit) {}
+
+    Oldest all;
+    // Of those that fit into the namespace.
+    Oldest share;
+  };
   struct Entry {
     std::string created;
     size_t bytes = 0;
@@ -88,9 +98,10 @@ class AgeBudget {
   void Discharge(const ObjectKey& object, const Entry& entry);
 
   CacheBudget limits_;
+  size_t share_;
   std::unordered_map<ObjectKey, Entry> entries_;
-  std::unordered_map<std::string, Oldest> namespaces_;
-  // What fits into its namespace.
+  std::unordered_map<std::string, Namespace> namespaces_;
+  // What fits into its namespace and is not in its share.
   Oldest total_;
   std::unordered_map<std::string, size_t> left_out_;
   size_t all_left_out_ = 0;

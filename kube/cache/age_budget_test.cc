@@ -26,7 +26,7 @@ struct Object {
 using Objects = std::map<ObjectKey, Object>;
 
 // The result, computed from the set of objects as the header says it.
-std::vector<ObjectKey> Fitting(const Objects& objects) {
+std::vector<ObjectKey> Fitting(const Objects& objects, size_t share) {
   std::vector<std::tuple<std::string, ObjectKey, size_t>> by_age;
   for (const auto& [key, object] : objects) {
     if (object.bytes <= kLimits.object) by_age.emplace_back(object.created, key, object.bytes);
@@ -34,6 +34,8 @@ std::vector<ObjectKey> Fitting(const Objects& objects) {
   std::sort(by_age.begin(), by_age.end());
   std::map<std::string, size_t> of_namespace;
   std::map<std::string, bool> full;
+  std::map<std::string, size_t> of_share;
+  std::map<std::string, bool> share_full;
   size_t all = 0;
   bool all_full = false;
   std::vector<ObjectKey> fitting;
@@ -41,6 +43,12 @@ std::vector<ObjectKey> Fitting(const Objects& objects) {
     full[key.ns] = full[key.ns] || of_namespace[key.ns] + bytes > kLimits.one_namespace;
     if (full[key.ns]) continue;
     of_namespace[key.ns] += bytes;
+    share_full[key.ns] = share_full[key.ns] || of_share[key.ns] + bytes > share;
+    if (!share_full[key.ns]) {
+      of_share[key.ns] += bytes;
+      fitting.push_back(key);
+      continue;
+    }
     all_full = all_full || all + bytes > kLimits.total;
     if (all_full) continue;
     all += bytes;
@@ -137,12 +145,41 @@ TEST(AgeBudgetTest, TheLimitOfAllNamespacesIsOfTheOldestToo) {
   EXPECT_THAT(budget.TakeChanged(), ElementsAre(ObjectKey{"n29", "p"}));
 }
 
-TEST(AgeBudgetTest, TheOrderOfArrivalDoesNotCount) {
+TEST(AgeBudgetTest, TheShareOfANamespaceFitsWhateverOthersHave) {
+  constexpr size_t kShare = 4 * 1024;
+  AgeBudget budget(kLimits, kShare);
+  for (size_t i = 0; i < 70; ++i)
+    budget.Put({"n" + std::to_string(i), "p"}, Second(1), kLimits.object);
+  EXPECT_EQ(budget.LeftOut(""), 6u);
+  budget.Put({"shop", "a"}, Second(10), 3 * 1024);
+  budget.Put({"shop", "b"}, Second(11), 1024);
+  budget.Put({"shop", "c"}, Second(12), 1);
+  EXPECT_TRUE(budget.Fits({"shop", "a"}));
+  EXPECT_TRUE(budget.Fits({"shop", "b"}));
+  EXPECT_EQ(budget.Exceeds({"shop", "c"}), AgeBudget::Limit::kTotal) << "beyond the share";
+  EXPECT_EQ(budget.LeftOut(""), 7u);
+  budget.TakeChanged();
+
+  // Older ones of others that grow displace none of them.
+  budget.Put({"blog", "old"}, Second(0), 1024);
+  EXPECT_THAT(budget.TakeChanged(), ElementsAre(ObjectKey{"blog", "old"}));
+  budget.Put({"blog", "old"}, Second(0), kLimits.object);
+  EXPECT_TRUE(budget.Fits({"shop", "b"}));
+  budget.TakeChanged();
+  // Older ones of the namespace do.
+  budget.Put({"shop", "0"}, Second(9), 1024);
+  EXPECT_THAT(budget.TakeChanged(), ElementsAre(ObjectKey{"shop", "0"}, ObjectKey{"shop", "b"}));
+  budget.Remove({"shop", "0"});
+  EXPECT_THAT(budget.TakeChanged(), ElementsAre(ObjectKey{"shop", "b"}));
+}
+
+// `share` of each namespace.
+void CompareWithModel(size_t share) {
   std::mt19937 random(1);
   auto number = [&](size_t limit) { return random() % limit; };
-  for (int round = 0; round < 20; ++round) {
+  for (int round = 0; round < 7; ++round) {
     Objects objects;
-    AgeBudget budget(kLimits);
+    AgeBudget budget(kLimits, share);
     std::map<ObjectKey, bool> told;
     for (int change = 0; change < 2'000; ++change) {
       ObjectKey key{"n" + std::to_string(number(40)), "p" + std::to_string(number(12))};
@@ -158,7 +195,7 @@ TEST(AgeBudgetTest, TheOrderOfArrivalDoesNotCount) {
       }
       for (const ObjectKey& changed : budget.TakeChanged()) told[changed] = budget.Fits(changed);
       if (change % 100 != 0) continue;
-      std::vector<ObjectKey> expected = Fitting(objects);
+      std::vector<ObjectKey> expected = Fitting(objects, share);
       ASSERT_EQ(Fitting(budget, objects), expected);
       ASSERT_EQ(budget.LeftOut(""), objects.size() - expected.size());
       for (const auto& [known, object] : objects) ASSERT_EQ(told[known], budget.Fits(known));
@@ -167,10 +204,17 @@ TEST(AgeBudgetTest, TheOrderOfArrivalDoesNotCount) {
     std::vector<ObjectKey> order;
     for (const auto& [key, object] : objects) order.push_back(key);
     std::shuffle(order.begin(), order.end(), random);
-    AgeBudget restarted(kLimits);
+    AgeBudget restarted(kLimits, share);
     for (const ObjectKey& key : order) restarted.Put(key, objects[key].created, objects[key].bytes);
     ASSERT_EQ(Fitting(restarted, objects), Fitting(budget, objects));
     ASSERT_LT(Fitting(budget, objects).size(), objects.size());
+  }
+}
+
+TEST(AgeBudgetTest, TheOrderOfArrivalDoesNotCount) {
+  for (size_t share : {size_t{0}, size_t{48 * 1024}, size_t{100 * 1024}}) {
+    SCOPED_TRACE(share);
+    CompareWithModel(share);
   }
 }
 

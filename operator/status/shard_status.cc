@@ -3,12 +3,16 @@
 
 #include "api/excluded_namespaces.h"
 #include "api/names.h"
+#include "kube/base/utf8.h"
 #include "operator/probes/reach.h"
 #include "operator/status/remedies.h"
 #include "operator/status/upgrade_progress.h"
 
 namespace operator_ {
 namespace {
+
+// Caches keep a status of up to 16 KiB (watches/config_cache.cc).
+constexpr size_t kMaxMessageBytes = 4 * 1024;
 
 struct Verdict {
   bool status;
@@ -71,6 +75,13 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
                      "ClusterPodPlacementConfig is Policy, because a PodPlacementConfig of this "
                      "namespace has celRules"
                    : "")};
+}
+
+std::string Shortened(std::string message) {
+  if (message.size() <= kMaxMessageBytes) return message;
+  constexpr std::string_view kMore = "...";
+  message.resize(kube::CutUtf8(message, kMaxMessageBytes - kMore.size()).size());
+  return message.append(kMore);
 }
 
 // "a, b"
@@ -157,7 +168,7 @@ api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
                       {.type = std::string(type),
                        .status = verdict.status ? "True" : "False",
                        .reason = std::move(verdict.reason),
-                       .message = std::move(verdict.message),
+                       .message = Shortened(std::move(verdict.message)),
                        .observed_generation = generation},
                       now);
   };

@@ -195,6 +195,21 @@ TEST(ShardStatusTest, RulesThatAreNotAppliedAreNamedAtTheirConfig) {
             "that the message names");
 }
 
+// Caches leave out a status of more than 16 KiB (watches/config_cache.cc): it would be written anew
+// each time.
+TEST(ShardStatusTest, AStatusIsSmallerThanWhatCachesKeep) {
+  ShardView view = Running();
+  view.operands.problem = Problem{"FailedCreate", std::string(20'000, 'x')};
+  view.teardown = std::string(20'000, 'x');
+  api::PodPlacementConfig config = Config();
+  for (int i = 0; i < 1'000; ++i)
+    config.mutable_metadata()->add_finalizers("example.com/" + std::to_string(i));
+  config.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
+  api::PodPlacementConfigStatus status = ShardStatus(config, view, nullptr, kNow);
+  EXPECT_LT(kube::PackJson(api::StatusToJson(status)).size(), 16u * 1024);
+  EXPECT_TRUE(api::FindCondition(status.conditions, api::kDegraded)->message.ends_with("xx..."));
+}
+
 TEST(ShardStatusTest, TheSameStateIsTheSameStatus) {
   api::PodPlacementConfig config = Config();
   config.status = ShardStatus(config, Running(), nullptr, kNow);

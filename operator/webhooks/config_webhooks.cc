@@ -10,6 +10,7 @@
 #include "api/conversion.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "api/pointers.h"
 #include "api/validation.h"
 #include "kube/client/access_review.h"
 #include "kube/client/typed.h"
@@ -33,16 +34,67 @@ using kube::Result;
 // The API server waits ten seconds for an answer. An announcement that begins within this time ends
 // half a second before that.
 constexpr std::chrono::seconds kAnnounceWithin{5};
+// From the request's arrival to the end of the list of the namespace's configs.
+constexpr std::chrono::seconds kListWithin{4};
+// Timeouts of reading the ClusterPodPlacementConfig: for a decision, and for a warning alone.
+constexpr std::chrono::seconds kReadWithin{3};
+constexpr std::chrono::seconds kReadForWarningWithin{1};
 // Timeout of the question what a user may do.
 constexpr std::chrono::seconds kAskWithin{2};
+
+// Of a PodPlacementConfig as JSON: the spec with api::kMaxConfigBytes, and its metadata. The API
+// server limits neither labels nor owners nor finalizers, and a list has them all.
+constexpr size_t kMaxObjectBytes = 128 * 1024;
+
+template <class T>
+Result<T> Read(Json json, const AdmissionRequest& request) {
+  Result<T> object = T::FromJson(std::move(json));
+  if (object) object->mutable_metadata()->set_namespace_(request.ns);
+  return object;
+}
 
 template <class T>
 Result<T> Read(const std::string& text, const AdmissionRequest& request) {
   Result<Json> json = kube::ParseJson(text);
   if (!json) return json.error();
-  Result<T> object = T::FromJson(std::move(*json));
-  if (object) object->mutable_metadata()->set_namespace_(request.ns);
-  return object;
+  return Read<T>(std::move(*json), request);
+}
+
+bool IsBeingDeleted(const Json& object) {
+  return kube::Find(object, "metadata.deletionTimestamp") != nullptr;
+}
+
+Json SpecOf(const Json& object) {
+  const Json* spec = kube::Find(object, "spec");
+  return spec != nullptr ? *spec : Json();
+}
+
+size_t FinalizersOf(const Json& object) {
+  const Json* finalizers = kube::Find(object, "metadata.finalizers");
+  return finalizers != nullptr ? finalizers->size() : 0;
+}
+
+// Whether nothing but finalizers is removed. Managed fields change with each update.
+bool RemovesFinalizers(Json old_object, Json object) {
+  if (FinalizersOf(object) >= FinalizersOf(old_object)) return false;
+  for (Json* json : {&old_object, &object}) {
+    for (const char* name : {"finalizers", "managedFields"}) (*json)["metadata"].erase(name);
+  }
+  return object == old_object;
+}
+
+// `old_object`: null for a new one. What is stored and too large can still be made smaller, and
+// nothing keeps its finalizers from being removed. It does not grow while it is being deleted.
+api::FieldErrors ValidateSize(const AdmissionRequest& request, const Json& old_object,
+                              const Json& object) {
+  size_t bytes = request.object_json.size();
+  if (bytes <= kMaxObjectBytes || bytes <= request.old_object_json.size()) return {};
+  if (RemovesFinalizers(old_object, object)) return {};
+  return {{"metadata",
+           "the object has " + std::to_string(bytes) +
+               " bytes as JSON with its metadata, at most " + std::to_string(kMaxObjectBytes) +
+               " are allowed: shorten labels, annotations, owners, finalizers or the spec. "
+               "`kubectl apply --server-side` adds no copy of the spec to the annotations"}};
 }
 
 AdmissionResponse Answer(const api::FieldErrors& errors) {
@@ -65,12 +117,6 @@ Async<std::vector<PodPlacementConfig>> FirstConfigs(kube::Client& client) {
   Result<kube::RawList> page = co_await pages.Next();
   if (!page) co_return page.error();
   co_return kube::DecodeItems<PodPlacementConfig>(*page);
-}
-
-api::PodPlacementConfigs Pointers(const std::vector<PodPlacementConfig>& configs) {
-  api::PodPlacementConfigs pointers;
-  for (const PodPlacementConfig& config : configs) pointers.push_back(&config);
-  return pointers;
 }
 
 // Why the rules of `config` that `old_rules` does not have are refused. `existing` is as for
@@ -139,10 +185,12 @@ AdmissionResponse MayNotUseRules(const AdmissionRequest& request) {
 }
 
 // nullopt if there is none, or if it is being deleted.
-Async<std::optional<ClusterPodPlacementConfig>> ReadClusterConfig(kube::Client& client) {
-  kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
+Async<std::optional<ClusterPodPlacementConfig>> ReadClusterConfig(kube::Client& client,
+                                                                  std::chrono::seconds timeout) {
+  const kube::Resource& kind = kube::ResourceOf<ClusterPodPlacementConfig>::value;
+  kube::ApiRequest request{.target = kind.Path("", api::kClusterConfigName), .timeout = timeout};
   Result<ClusterPodPlacementConfig> config =
-      co_await kube::Get<ClusterPodPlacementConfig>(client, key);
+      co_await kube::CallFor<ClusterPodPlacementConfig>(client, std::move(request));
   if (IsNotFound(config)) co_return std::nullopt;
   if (!config) co_return config.error();
   if (config->metadata().has_deletion_timestamp()) co_return std::nullopt;
@@ -185,43 +233,38 @@ void ConfigWebhooks::AddTo(kube::HttpsServer& server) {
 }
 
 Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request) {
-  if (request.operation != "CREATE" && request.operation != "UPDATE")
-    co_return AdmissionResponse::Allowed();
+  bool created = request.operation == "CREATE";
+  if (!created && request.operation != "UPDATE") co_return AdmissionResponse::Allowed();
   kube::TimePoint received = clock_.Now();
-  Result<PodPlacementConfig> config = Read<PodPlacementConfig>(request.object_json, request);
+  Result<Json> object = kube::ParseJson(request.object_json);
+  if (!object) co_return AdmissionResponse::Denied(422, "Invalid", object.error().message());
+  Json old_object;
+  if (!created) {
+    Result<Json> parsed = kube::ParseJson(request.old_object_json);
+    if (!parsed) co_return AdmissionResponse::Denied(422, "Invalid", parsed.error().message());
+    old_object = std::move(*parsed);
+  }
+  Result<PodPlacementConfig> config = Read<PodPlacementConfig>(*object, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
-  Result<watches::ConfigCache::Configs> listed = co_await lists_.Read(request.ns);
+  // These need no other object.
+  api::FieldErrors errors = ValidateSize(request, old_object, *object);
+  if (created && config->too_large) errors = config->problems;
+  if (!errors.empty()) co_return Answer(errors);
+
+  if (!created) {
+    Result<AdmissionResponse> updated =
+        co_await ValidateUpdate(request, old_object, *object, *config, received);
+    co_return updated;
+  }
+  Result<watches::ConfigCache::Configs> listed =
+      co_await lists_.Read(request.ns, received + kListWithin);
   if (!listed) co_return listed.error();
   const std::vector<PodPlacementConfig>& existing = **listed;
-
-  if (request.operation == "UPDATE") {
-    Result<PodPlacementConfig> old_config =
-        Read<PodPlacementConfig>(request.old_object_json, request);
-    if (!old_config)
-      co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
-    api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(existing));
-    if (!errors.empty()) co_return Answer(errors);
-    if (!config->metadata().has_deletion_timestamp()) {
-      Result<AdmissionResponse> rules =
-          co_await DecideRules(request, *config, old_config->spec.cel_rules, existing);
-      if (!rules || !rules->allowed()) co_return rules;
-    }
-    bool changes = old_config->metadata().generation() != config->metadata().generation();
-    Result<AdmissionResponse> allowed =
-        co_await Allow(changes && !request.dry_run, *config, received);
-    if (!allowed || !changes || config->Preferences().empty()) co_return allowed;
-    Result<std::optional<ClusterPodPlacementConfig>> cluster_config =
-        co_await ReadClusterConfig(client_);
-    // An error costs no more than the warning.
-    if (!cluster_config || !*cluster_config) co_return allowed;
-    co_return WarnIfOutweighed(std::move(*allowed), *config, **cluster_config);
-  }
   Result<std::optional<ClusterPodPlacementConfig>> cluster_config =
-      co_await ReadClusterConfig(client_);
+      co_await ReadClusterConfig(client_, kReadWithin);
   if (!cluster_config)
     co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
-  api::FieldErrors errors =
-      api::ValidateCreate(*config, Pointers(existing), cluster_config->has_value());
+  errors = api::ValidateCreate(*config, api::Pointers(existing), cluster_config->has_value());
   if (!errors.empty()) co_return Answer(errors);
   const std::vector<api::CelRule> none;
   Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, existing);
@@ -229,6 +272,34 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
   if (!allowed) co_return allowed;
   co_return WarnIfOutweighed(std::move(*allowed), *config, **cluster_config);
+}
+
+Async<AdmissionResponse> ConfigWebhooks::ValidateUpdate(const AdmissionRequest& request,
+                                                        const Json& old_object, const Json& object,
+                                                        const PodPlacementConfig& config,
+                                                        kube::TimePoint received) {
+  Result<PodPlacementConfig> old_config = Read<PodPlacementConfig>(old_object, request);
+  if (!old_config)
+    co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
+  if (!IsBeingDeleted(object) && SpecOf(object) != SpecOf(old_object)) {
+    Result<watches::ConfigCache::Configs> listed =
+        co_await lists_.Read(request.ns, received + kListWithin);
+    if (!listed) co_return listed.error();
+    const std::vector<PodPlacementConfig>& existing = **listed;
+    api::FieldErrors errors = api::ValidateUpdate(*old_config, config, api::Pointers(existing));
+    if (!errors.empty()) co_return Answer(errors);
+    Result<AdmissionResponse> rules =
+        co_await DecideRules(request, config, old_config->spec.cel_rules, existing);
+    if (!rules || !rules->allowed()) co_return rules;
+  }
+  bool changes = old_config->metadata().generation() != config.metadata().generation();
+  Result<AdmissionResponse> allowed = co_await Allow(changes && !request.dry_run, config, received);
+  if (!allowed || !changes || config.Preferences().empty()) co_return allowed;
+  Result<std::optional<ClusterPodPlacementConfig>> cluster_config =
+      co_await ReadClusterConfig(client_, kReadForWarningWithin);
+  // An error costs no more than the warning.
+  if (!cluster_config || !*cluster_config) co_return allowed;
+  co_return WarnIfOutweighed(std::move(*allowed), config, **cluster_config);
 }
 
 Async<AdmissionResponse> ConfigWebhooks::DecideRules(
@@ -269,7 +340,7 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest 
 
   Result<std::vector<PodPlacementConfig>> existing = co_await FirstConfigs(client_);
   if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
-  api::FieldErrors errors = api::ValidateDelete(*config, Pointers(*existing));
+  api::FieldErrors errors = api::ValidateDelete(*config, api::Pointers(*existing));
   if (errors.empty()) co_return AdmissionResponse::Allowed();
   co_return AdmissionResponse::Denied(403, "Forbidden", api::Describe(errors));
 }

@@ -3,8 +3,9 @@
 // the ClusterPodPlacementConfig between its versions. api/validation.h says what is refused; the
 // API server checks expressions (rules/rule_check.h). The objects that are needed are read live,
 // two requests for each new PodPlacementConfig: such writes are rare, and with a cache two creates
-// in a row could both pass, or one after the deletion of the ClusterPodPlacementConfig. A
-// PodPlacementConfig that may be stored is announced first (announcements/announcer.h); a failed
+// in a row could both pass, or one after the deletion of the ClusterPodPlacementConfig. An update
+// of one that is being deleted, or whose spec stays, needs none: finalizers can always be removed.
+// A PodPlacementConfig that may be stored is announced first (announcements/announcer.h); a failed
 // announcement refuses no write. Thread: the client's.
 #pragma once
 
@@ -43,6 +44,12 @@ class ConfigWebhooks {
   kube::Async<kube::AdmissionResponse> ValidateClusterConfig(kube::AdmissionRequest request);
 
  private:
+  // `config`: read from `object`.
+  kube::Async<kube::AdmissionResponse> ValidateUpdate(const kube::AdmissionRequest& request,
+                                                      const kube::Json& old_object,
+                                                      const kube::Json& object,
+                                                      const api::PodPlacementConfig& config,
+                                                      kube::TimePoint received);
   // Whether the user may add the rules that `config` has and `old_rules` does not, and whether the
   // API server accepts their expressions. Makes no call if there are none.
   kube::Async<kube::AdmissionResponse> DecideRules(

@@ -155,6 +155,54 @@ TEST_F(ConfigWebhooksTest, WhatIsStoredAndTooLargeCanBeMadeSmaller) {
   EXPECT_TRUE(Ask("UPDATE", smaller, huge).allowed());
 }
 
+// Labels, owners and finalizers have no limit in the API server.
+TEST_F(ConfigWebhooksTest, TheSizeOfAConfigWithItsMetadataIsLimited) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  auto config = [](size_t label_bytes) {
+    api::MakeConfig made("a", "shop");
+    made.Uid("uid-a").Priority(1).Finalizer("a.b/c").Finalizer("a.b/d");
+    return made.Label("fill", std::string(label_bytes, 'x')).Build();
+  };
+  const size_t full = 128 * 1024 - kube::DumpJson(config(0)).size();
+  EXPECT_TRUE(Ask("CREATE", config(full)).allowed());
+  AdmissionResponse huge = Ask("CREATE", config(full + 1));
+  EXPECT_EQ(huge.code(), 422);
+  EXPECT_THAT(huge.message(),
+              HasSubstr("131073 bytes as JSON with its metadata, at most 131072 are allowed"));
+  EXPECT_FALSE(Ask("UPDATE", config(full + 1), config(full)).allowed());
+  // What is stored can be made smaller, and finalizers can be removed.
+  EXPECT_TRUE(Ask("UPDATE", config(full + 9), config(full + 10)).allowed());
+  EXPECT_TRUE(Ask("UPDATE", config(full + 10), config(full + 10)).allowed());
+  Json stored = config(full + 99);
+  Json without_finalizer = stored;
+  without_finalizer["metadata"]["finalizers"] = Json::array({"a.b/d"});
+  without_finalizer["metadata"]["managedFields"] = Json::array({{{"manager", "kubectl-edit"}}});
+  EXPECT_TRUE(Ask("UPDATE", without_finalizer, stored).allowed());
+  without_finalizer["metadata"]["labels"]["more"] = "x";
+  EXPECT_FALSE(Ask("UPDATE", without_finalizer, stored).allowed());
+  // Also while it is being deleted.
+  for (Json* json : {&without_finalizer, &stored}) {
+    (*json)["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+    (*json)["metadata"]["labels"].erase("more");
+  }
+  EXPECT_TRUE(Ask("UPDATE", without_finalizer, stored).allowed());
+  without_finalizer["metadata"]["labels"]["more"] = "x";
+  EXPECT_FALSE(Ask("UPDATE", without_finalizer, stored).allowed());
+}
+
+// Its finalizers are removed, and its namespace is deleted, whatever lists of configs do.
+TEST_F(ConfigWebhooksTest, WhatIsDeletedOrKeepsItsSpecNeedsNoList) {
+  Json deleted = Config("a", 2);
+  deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  Json labelled = Config("a", 1);
+  labelled["metadata"]["labels"] = {{"a", "b"}};
+  for (const Json& changed : {deleted, labelled}) {
+    api_.FailNext(kube::Error::Unavailable("503"), "podplacementconfigs");
+    EXPECT_TRUE(Ask("UPDATE", changed, Config("a", 1)).allowed());
+  }
+  EXPECT_EQ(api_.CountCalls("GET"), 0);
+}
+
 TEST_F(ConfigWebhooksTest, AnExpressionThatTheApiServerRefusesIsDenied) {
   api_.CreateJson(kClusterConfigs, ClusterConfig());
   EXPECT_TRUE(Ask("CREATE", WithRules({"one", "two"})).allowed());

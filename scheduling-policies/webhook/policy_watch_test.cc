@@ -11,8 +11,8 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/slow_client.h"
 #include "scheduling-policies/testing/words.h"
-#include "scheduling-policies/webhook/testing/slow_client.h"
 
 namespace policy {
 namespace {
@@ -78,7 +78,7 @@ class PolicyWatchTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   int notified_ = 0;
-  SlowClient client_{api_};
+  kube::SlowClient client_{api_};
   PolicyWatch watch_{client_, clock_};
 };
 

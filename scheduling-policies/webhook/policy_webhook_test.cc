@@ -15,10 +15,10 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/slow_client.h"
 #include "kube/types/kinds.h"
 #include "scheduling-policies/names.h"
 #include "scheduling-policies/webhook/testing/reviews.h"
-#include "scheduling-policies/webhook/testing/slow_client.h"
 
 namespace policy {
 namespace {
@@ -109,7 +109,7 @@ class PolicyWebhookTest : public testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::Metrics metrics_;
   PolicyReplica replica_{api_, clock_, kLease.ns, kLease.name};
-  SlowClient client_{api_};
+  kube::SlowClient client_{api_};
   PolicyWebhook webhook_{
       {.operator_namespace = kOperatorNamespace}, replica_, client_, metrics_, clock_};
   Json warnings_;

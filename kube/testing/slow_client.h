@@ -10,11 +10,11 @@
 #include "kube/base/notifier.h"
 #include "kube/client/client.h"
 
-namespace policy {
+namespace kube {
 
-class SlowClient final : public kube::Client {
+class SlowClient final : public Client {
  public:
-  explicit SlowClient(kube::Client& client) : client_(client) {}
+  explicit SlowClient(Client& client) : client_(client) {}
 
   // From now on, calls and frames of watches whose target contains `containing` wait.
   void Hold(std::string containing) {
@@ -27,30 +27,33 @@ class SlowClient final : public kube::Client {
     changed_.NotifyAll();
   }
 
+  // How many calls and frames wait.
+  int waiting() const { return waiting_; }
+
   // Client
-  kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
-    kube::Result<> passed = co_await Pass(request.target);
+  Async<ApiResponse> Call(ApiRequest request) override {
+    Result<> passed = co_await Pass(request.target);
     if (!passed) co_return passed.error();
-    kube::Result<kube::ApiResponse> response = co_await client_.Call(std::move(request));
+    Result<ApiResponse> response = co_await client_.Call(std::move(request));
     co_return response;
   }
-  kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
+  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override {
     std::string target = request.target;
     auto stream = co_await client_.Watch(std::move(request));
     if (!stream) co_return stream.error();
-    std::unique_ptr<kube::WatchStream> slow =
+    std::unique_ptr<WatchStream> slow =
         std::make_unique<Stream>(*this, std::move(target), std::move(*stream));
     co_return std::move(slow);
   }
 
  private:
-  class Stream final : public kube::WatchStream {
+  class Stream final : public WatchStream {
    public:
-    Stream(SlowClient& client, std::string target, std::unique_ptr<kube::WatchStream> stream)
+    Stream(SlowClient& client, std::string target, std::unique_ptr<WatchStream> stream)
         : client_(client), target_(std::move(target)), stream_(std::move(stream)) {}
-    kube::Async<std::optional<std::string>> Next() override {
+    Async<std::optional<std::string>> Next() override {
       auto frame = co_await stream_->Next();
-      kube::Result<> passed = co_await client_.Pass(target_);
+      Result<> passed = co_await client_.Pass(target_);
       if (!passed) co_return passed.error();
       co_return frame;
     }
@@ -58,24 +61,27 @@ class SlowClient final : public kube::Client {
    private:
     SlowClient& client_;
     std::string target_;
-    std::unique_ptr<kube::WatchStream> stream_;
+    std::unique_ptr<WatchStream> stream_;
   };
 
-  kube::Async<> Pass(std::string target) {
-    co_await kube::IgnoreCancellation();
-    if (held_.empty() || target.find(held_) == std::string::npos) co_return kube::Ok();
+  Async<> Pass(std::string target) {
+    co_await IgnoreCancellation();
+    if (held_.empty() || target.find(held_) == std::string::npos) co_return Ok();
     while (released_ == 0) {
-      kube::Result<> waited = co_await changed_.Wait();
+      ++waiting_;
+      Result<> waited = co_await changed_.Wait();
+      --waiting_;
       if (!waited) co_return waited.error();
     }
     --released_;
-    co_return kube::Ok();
+    co_return Ok();
   }
 
-  kube::Client& client_;
+  Client& client_;
   std::string held_;
   int released_ = 0;
-  kube::Notifier changed_;
+  int waiting_ = 0;
+  Notifier changed_;
 };
 
-}  // namespace policy
+}  // namespace kube

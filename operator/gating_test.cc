@@ -351,23 +351,6 @@ TEST_F(GatingTest, ANamespaceThatIsNoLongerSelectedIsNotGated) {
   ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
-// The policies of an earlier version, one for each config.
-TEST_F(GatingTest, PoliciesOfOneConfigAreRemoved) {
-  BringUpByPolicy();
-  h_.StopOperator();
-  for (const kube::Resource& resource :
-       {kube::kMutatingAdmissionPolicies, kube::kMutatingAdmissionPolicyBindings}) {
-    kube::Json old = *h_.api.GetJson(resource, {"", std::string(kLocalGatePolicyName)});
-    old["metadata"] = {{"name", "a.shop.multiarch.openshift.io"},
-                       {"labels", old["metadata"]["labels"]}};
-    old["metadata"]["labels"]["multiarch.openshift.io/shard-namespace"] = "shop";
-    h_.api.CreateJson(resource, old);
-  }
-  h_.StartOperator();
-  EXPECT_TRUE(h_.Await([&] { return h_.Policies().size() == 8u; }));
-  EXPECT_FALSE(h_.HasPolicy("a.shop.multiarch.openshift.io"));
-}
-
 TEST_F(GatingTest, ATeardownLeavesNoPolicyAndNoGatedPod) {
   BringUpByPolicy();
   h_.api.Create<Pod>(

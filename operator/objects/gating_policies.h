@@ -26,6 +26,7 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "operator/objects/desired_object.h"
+#include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
 
 namespace operator_ {
@@ -39,8 +40,7 @@ inline constexpr std::string_view kLocalGatePolicyName =
     "pod-placement-local-gate.multiarch.openshift.io";
 inline constexpr std::string_view kGatingProbeName =
     "pod-placement-gating-probe.multiarch.openshift.io";
-// On the Deployment of a probe; the annotation is added by the policy.
-inline constexpr std::string_view kGatingProbeLabel = "multiarch.openshift.io/gating-probe";
+// The Deployment of a probe has kGatingProbeLabel; the policy adds the annotation.
 inline constexpr std::string_view kGatingProbeAnnotation = kGatingProbeLabel;
 
 // The cluster gate for the pods of the namespaces that `config` selects, without the reserved ones;

@@ -28,6 +28,8 @@ inline constexpr std::string_view kNameLabel = "app.kubernetes.io/name";
 inline constexpr std::string_view kVersionLabel = "app.kubernetes.io/version";
 // On all objects of a shard, inside and outside of its namespace: that namespace.
 inline constexpr std::string_view kShardNamespaceLabel = "multiarch.openshift.io/shard-namespace";
+// On the gating probe and its Deployment (gating_policies.h).
+inline constexpr std::string_view kGatingProbeLabel = "multiarch.openshift.io/gating-probe";
 
 // apiVersion, kind and metadata with kManagedByLabel; `ns` is empty for cluster-scoped kinds.
 inline kube::Json NewObject(const kube::Resource& resource, std::string_view ns,

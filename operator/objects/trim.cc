@@ -25,7 +25,8 @@ Json LabelsOf(const Json& metadata) {
   Json kept = Json::object();
   const Json* labels = kube::Find(metadata, "labels");
   if (labels == nullptr || !labels->is_object()) return kept;
-  for (std::string_view name : {kManagedByLabel, kShardNamespaceLabel}) {
+  for (std::string_view name :
+       {kManagedByLabel, kNameLabel, kVersionLabel, kShardNamespaceLabel, kGatingProbeLabel}) {
     auto label = labels->find(std::string(name));
     if (label != labels->end()) kept[std::string(name)] = *label;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/cluster_status.h"
 
+#include "api/find_condition.h"
 #include "operator/probes/reach.h"
 #include "operator/status/remedies.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 // The reason of conditions about the webhook where there is none.
 constexpr char kGatedByPolicy[] = "GatedByPolicy";
+constexpr std::string_view kWebhookIsCalled = "the API server calls the webhook";
 
 }  // namespace
 
@@ -88,9 +90,15 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     set(api::kMutatingWebhookConfigurationNotAvailable, true, std::string(kWebhookUnreachable),
         "the API server cannot call the cluster's webhook: new pods are created without a gate");
   } else if (operands.webhook_configured) {
+    // What an earlier operator found out stays until a probe answers: a restart writes nothing.
+    const api::Condition* before =
+        api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable);
+    bool called = operands.reach == Reach::kReached ||
+                  (operands.reach == Reach::kUnknown && before != nullptr &&
+                   before->message == kWebhookIsCalled);
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
-        operands.reach == Reach::kReached
-            ? "the API server calls the webhook"
+        called
+            ? std::string(kWebhookIsCalled)
             : "the webhook configuration makes the API server call the webhook; whether its calls "
               "arrive is not known yet");
   } else {

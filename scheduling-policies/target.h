@@ -59,6 +59,11 @@ std::optional<std::string_view> PodPathOf(std::string_view group, std::string_vi
 bool IsExcludedNamespace(std::string_view ns, const placement::Labels& labels,
                          std::string_view operator_namespace);
 
+// Why a request is left unchanged whatever its object is; empty if the object decides.
+std::string_view UnchangedWithoutObject(const Request& request,
+                                        const placement::Labels& namespace_labels,
+                                        const TargetOptions& options);
+
 // `namespace_labels`: of the request's namespace. The object is untrusted: one without a pod spec
 // is left unchanged.
 Target FindTarget(const Request& request, const placement::Labels& namespace_labels,

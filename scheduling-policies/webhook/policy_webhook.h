@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kube/admission/response.h"
 #include "kube/base/async.h"
@@ -54,7 +55,9 @@ class PolicyWebhook {
     kube::Counter& skipped_criteria;
   };
 
-  kube::Async<kube::AdmissionResponse> Decide(PolicyReview review, kube::TimePoint arrived);
+  // `body`: the review, which outlives the call. Its objects are read when it has its turn.
+  kube::Async<kube::AdmissionResponse> Decide(ReviewHeader header, std::string_view body,
+                                              kube::TimePoint arrived);
   kube::AdmissionResponse Merged(const PolicyReview& review, const Target& target,
                                  Index::Selected selected);
 

@@ -106,8 +106,11 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
     return Unchanged("being deleted");
   bool operand = HasKey(object, "metadata.labels", api::kOperandLabel) ||
                  HasKey(object, target.metadata_path + ".labels", api::kOperandLabel);
+  // The pods of other workloads get the cluster's policies when they are created.
+  bool exempts = request.resource != "pods" && request.resource != "daemonsets";
+  if (operand && exempts) return Unchanged("a workload of the operator");
+  target.only_cluster_policies = operand;
   if (request.resource == "pods") {
-    target.only_cluster_policies = operand;
     // Aimed at a node by its required node affinity; the template was merged.
     if (placement::MayBeDaemonSetController(request.user) && IsOfDaemonSet(object))
       return Unchanged("a pod of a DaemonSet");
@@ -115,8 +118,6 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
         HasKey(object, "metadata.annotations", "kubernetes.io/config.mirror")) {
       return Unchanged("a mirror pod");
     }
-  } else if (operand) {
-    return Unchanged("a workload of the operator");
   }
   if (request.resource == "replicasets" && kube::ControllerOf(object) != nullptr)
     return Unchanged("a ReplicaSet with a controller");

@@ -39,8 +39,8 @@ struct Target {
   std::string spec_path;      // "spec.template.spec"
   std::string metadata_path;  // "spec.template.metadata"
   const kube::Json* spec = nullptr;
-  // Everyone can label a pod as an operand of the operator: only the policies of its namespace,
-  // whose owners may do so, leave it unchanged.
+  // Everyone can label a pod or a DaemonSet as an operand of the operator: only the policies of its
+  // namespace, whose owners may do so, leave it unchanged.
   bool only_cluster_policies = false;
   // Why nothing is changed; empty for a target. Other members are only set for a target.
   std::string_view left_unchanged;

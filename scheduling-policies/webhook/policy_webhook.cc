@@ -64,13 +64,13 @@ std::string Bounded(const std::string& warning) {
   return std::string(kube::CutUtf8(warning, kMaxWarning));
 }
 
-// What exists can still be updated; its pods are refused.
+// What exists can still be updated, as its pods are refused. Those of a DaemonSet get no review.
 AdmissionResponse TooLarge(const PolicyReview& review) {
   std::string message =
       "scheduling policies: labels, and affinity, tolerations, node selector and gates together, "
       "may have at most " +
       std::to_string(kMaxSchedulingBytes) + " bytes each";
-  if (review.operation == "UPDATE")
+  if (review.operation == "UPDATE" && review.resource != "daemonsets")
     return AdmissionResponse::Allowed().Warn(message + "; policies are not applied");
   return AdmissionResponse::Denied(422, "Invalid", std::move(message));
 }

@@ -35,6 +35,7 @@ Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const api::OperandS
                   .protected_metrics = true,
                   .critical = true};
   if (plugin.updates == "ChangedTemplates") webhook.args.emplace_back("--only-changed-templates");
+  if (plugin.failure_policy == "Fail") webhook.args.emplace_back("--require-cluster-policies");
   return webhook;
 }
 

@@ -112,6 +112,13 @@ TEST(PolicyObjectsTest, UpdatesMayGetTheCriteriaOnlyWithAChangedTemplate) {
             "--only-changed-templates");
 }
 
+TEST(PolicyObjectsTest, FailureMayBeForCriteriaBeyondALimitToo) {
+  Json deployment =
+      Find(PolicyObjects({.enabled = true, .failure_policy = "Fail"}, kOptions), "Deployment");
+  EXPECT_EQ(deployment["spec"]["template"]["spec"]["containers"][0]["args"][3],
+            "--require-cluster-policies");
+}
+
 TEST(PolicyObjectsTest, HasTheReplicasAndResourcesOfTheConfig) {
   api::OperandSettings settings{
       .replicas = 3,

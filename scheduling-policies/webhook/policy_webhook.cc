@@ -65,12 +65,16 @@ std::string Bounded(const std::string& warning) {
 }
 
 // What exists can still be updated, as its pods are refused. Those of a DaemonSet get no review.
+bool MayPassUnmerged(const PolicyReview& review) {
+  return review.operation == "UPDATE" && review.resource != "daemonsets";
+}
+
 AdmissionResponse TooLarge(const PolicyReview& review) {
   std::string message =
       "scheduling policies: labels, and affinity, tolerations, node selector and gates together, "
       "may have at most " +
       std::to_string(kMaxSchedulingBytes) + " bytes each";
-  if (review.operation == "UPDATE" && review.resource != "daemonsets")
+  if (MayPassUnmerged(review))
     return AdmissionResponse::Allowed().Warn(message + "; policies are not applied");
   return AdmissionResponse::Denied(422, "Invalid", std::move(message));
 }
@@ -206,6 +210,11 @@ AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target
         Bounded("scheduling policies are not applied: " + merged.error().message()));
   }
   counters_.skipped_criteria.Increment(static_cast<double>(merged->warnings.size()));
+  if (options_.require_cluster_policies && !merged->beyond_limit.empty() &&
+      !MayPassUnmerged(review)) {
+    return AdmissionResponse::Denied(422, "Invalid",
+                                     "scheduling policies: " + merged->beyond_limit);
+  }
   VLOG(1) << "uid=" << kube::OneLine(review.uid) << " object=" << kube::OneLine(review.ns) << "/"
           << kube::OneLine(review.name) << " policies=" << selected.policies.size()
           << " patch=" << merged->patch.size() << " bytes";

@@ -109,6 +109,7 @@ class PolicyWebhookTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::Metrics metrics_;
+  kube::Metrics other_metrics_;
   PolicyReplica replica_{api_, clock_, kLease.ns, kLease.name};
   SlowClient client_{api_};
   PolicyWebhook webhook_{
@@ -286,7 +287,7 @@ TEST_F(PolicyWebhookTest, LargeSchedulingFieldsAreRefusedBeforeTheyAreMerged) {
         std::pair("apps/daemonsets", "own labels")}) {
     for (const char* operation : {"CREATE", "UPDATE"}) {
       for (const char* ns : {"shop", "none"}) {
-        Json object = ObjectOf("apps/deployments", "-");
+        Json object = ObjectOf(resource, "-");
         object["metadata"]["namespace"] = ns;
         Json& pod = object["spec"]["template"];
         if (large == std::string("labels")) pod["metadata"]["labels"] = labels;
@@ -311,6 +312,46 @@ TEST_F(PolicyWebhookTest, LargeSchedulingFieldsAreRefusedBeforeTheyAreMerged) {
         bool told = reply->body.find("at most 262144") != std::string::npos;
         EXPECT_EQ(told, ns == std::string("shop")) << reply->body;
       }
+    }
+  }
+}
+
+// A user can write a pod to which no policy can be added.
+TEST_F(PolicyWebhookTest, ALimitSkipsNoClusterPolicyWhereTheyAreRequired) {
+  Create("C-two [x][y]");
+  Create("N-two [p][q] k:v");
+  Start();
+  PolicyWebhook strict{{.operator_namespace = kOperatorNamespace, .require_cluster_policies = true},
+                       replica_,
+                       client_,
+                       other_metrics_,
+                       clock_};
+  std::string terms;
+  for (int i = 0; i < 200; ++i) terms += "[a" + std::to_string(i) + "]";
+  std::string fits_the_cluster_alone = terms.substr(0, terms.find("[a100]"));
+  struct Row {
+    const char* resource;
+    const char* operation;
+    std::string words;
+    bool denied;
+  };
+  for (const Row& row :
+       {Row{"pods", "CREATE", terms, true}, Row{"pods", "CREATE", fits_the_cluster_alone, false},
+        Row{"apps/deployments", "CREATE", terms, true},
+        Row{"apps/deployments", "UPDATE", terms, false},
+        Row{"apps/daemonsets", "UPDATE", terms, true}}) {
+    Json object = ObjectOf(row.resource, row.words);
+    object["metadata"]["namespace"] = "shop";
+    std::string body = kube::DumpJson(ReviewOf(row.resource, row.operation, object));
+    for (PolicyWebhook* webhook : {&webhook_, &strict}) {
+      auto reply = kube::Run(io_, webhook->Answer({"POST", "/policies", body}));
+      ASSERT_THAT(reply, kube::IsOk());
+      bool denied = row.denied && webhook == &strict;
+      EXPECT_EQ((*kube::ParseJson(reply->body))["response"]["allowed"], !denied)
+          << row.resource << " " << row.operation << " " << reply->body;
+      if (!denied) continue;
+      EXPECT_THAT(reply->body, HasSubstr("ClusterPodSchedulingPolicy two: the required node "
+                                         "affinity is skipped: it would have more than 256 terms"));
     }
   }
 }

@@ -114,6 +114,7 @@ class Merger {
   void Add(const SchedulingPolicy& policy, bool compare) {
     const Criteria& criteria = policy.criteria;
     if (compare) AddTolerations(criteria);
+    if (!compare) NoteSkipped(policy);
     if (bound_) return;
     AddNodeSelector(criteria);
     AddNodeName(policy);
@@ -125,8 +126,23 @@ class Merger {
 
   bool TakeChanged() { return std::exchange(changed_, false); }
   std::vector<std::string> TakeWarnings() { return std::exchange(warnings_, {}); }
+  std::string TakeBeyondLimit() { return std::exchange(beyond_limit_, {}); }
 
  private:
+  // What has to be compared is too much.
+  void NoteSkipped(const SchedulingPolicy& policy) {
+    const Criteria& criteria = policy.criteria;
+    if (criteria.tolerations.empty() && (bound_ || criteria.required_terms.empty())) return;
+    NoteBeyondLimit(policy, policy.Describe() +
+                                ": required node affinity and tolerations are skipped: merging "
+                                "them takes more than " +
+                                std::to_string(kMaxComparisons) + " comparisons");
+  }
+
+  void NoteBeyondLimit(const SchedulingPolicy& policy, std::string warning) {
+    if (policy.of_cluster() && beyond_limit_.empty()) beyond_limit_ = std::move(warning);
+  }
+
   void AddNodeSelector(const Criteria& criteria) {
     for (const auto& [key, value] : criteria.node_selector) {
       if (spec_.contains("nodeSelector") && spec_["nodeSelector"].contains(key)) continue;
@@ -170,6 +186,7 @@ class Merger {
                             ": the required node affinity is skipped: it would "
                             "have more than " +
                             std::to_string(kMaxRequiredTerms) + " terms");
+        NoteBeyondLimit(policy, warnings_.back());
         return;
       case TermsResult::kChanged:
         spec_["affinity"]["nodeAffinity"][kRequired]["nodeSelectorTerms"] = std::move(terms);
@@ -236,6 +253,7 @@ class Merger {
   // The canonical texts of the tolerations that some policy has decided.
   std::set<std::string> settled_tolerations_;
   std::vector<std::string> warnings_;
+  std::string beyond_limit_;
 };
 
 }  // namespace
@@ -264,6 +282,7 @@ Result<Merged> MergedSpec(const Json& spec, std::span<const SchedulingPolicy* co
     }
     changed = merger.TakeChanged();
     result.warnings = merger.TakeWarnings();
+    result.beyond_limit = merger.TakeBeyondLimit();
     if (result.warnings.empty()) break;
   }
   if (skipped > 0) {
@@ -282,7 +301,9 @@ Result<MergeResult> Merge(const Json& spec, std::string_view path,
   if (!merged) return merged.error();
   kube::JsonPatch patch;
   AddDifference(spec, merged->spec, std::string(path), patch);
-  return MergeResult{.patch = std::move(patch).Take(), .warnings = std::move(merged->warnings)};
+  return MergeResult{.patch = std::move(patch).Take(),
+                     .warnings = std::move(merged->warnings),
+                     .beyond_limit = std::move(merged->beyond_limit)};
 }
 
 }  // namespace policy

@@ -23,6 +23,8 @@ struct Merged {
   kube::Json spec;
   // The criteria that were skipped, for the user.
   std::vector<std::string> warnings;
+  // The first criterion of a cluster policy that a limit has skipped; "" for none.
+  std::string beyond_limit;
 };
 
 // Merges `policies`, in their order (Precedes()), into the pod spec `spec`. A spec with a node name
@@ -41,7 +43,9 @@ struct MergeResult {
   // The smallest JSON Patch (RFC 6902) of the object, "" for no change. Fields that are not merged
   // are not in it.
   std::string patch;
+  // As in Merged.
   std::vector<std::string> warnings;
+  std::string beyond_limit;
 };
 
 // MergedSpec() as a patch; `spec` is at `path` ("/spec/template/spec") in its object.

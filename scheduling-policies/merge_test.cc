@@ -17,6 +17,7 @@ namespace policy {
 namespace {
 
 using kube::Json;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -189,6 +190,41 @@ TEST(MergeTest, SkippedCriteriaAreWarnedAbout) {
   EXPECT_THAT(result.warnings, ElementsAre(HasSubstr("more than 256 terms")));
   EXPECT_EQ(Merged(SpecOf(terms), policies), SpecOf(terms + " k:v"));
   EXPECT_THAT(MergeAll(SpecOf(terms), PoliciesOf({"N [x] k:v"})).warnings, IsEmpty());
+}
+
+// For whom a policy of the cluster has to be in force.
+TEST(MergeTest, WhatALimitSkipsOfAClusterPolicyIsNamed) {
+  std::string terms;
+  for (int i = 0; i < 200; ++i) terms += "[a" + std::to_string(i) + "]";
+  std::string values = "[z:0";
+  for (int i = 1; i < 5'001; ++i) values += "|" + std::to_string(i);
+  values += "]";
+  struct Row {
+    std::string pod;
+    const char* policy;
+    const char* beyond_limit;  // "" for none
+  };
+  const Row rows[] = {
+      {terms, "C-two [x][y]", "more than 256 terms"},
+      {terms, "N-two [x][y]", ""},
+      {terms, "C-one [x]", ""},
+      {values, "C-one [x]", "takes more than 50000 comparisons"},
+      {values, "C-one [x] t(k=v)", "takes more than 50000 comparisons"},
+      {values, "N-one [x]", ""},
+      {values, "C-one k:v P9[a] t(k=v)", ""},
+      {values + " node=m", "C-one [x]", ""},
+      {"gate", "C-pin node=n", ""},
+  };
+  for (const Row& row : rows) {
+    std::string beyond_limit = MergeAll(SpecOf(row.pod), PoliciesOf({row.policy})).beyond_limit;
+    if (*row.beyond_limit == '\0') {
+      EXPECT_EQ(beyond_limit, "") << row.policy;
+    } else {
+      EXPECT_THAT(beyond_limit,
+                  AllOf(HasSubstr("ClusterPodSchedulingPolicy "), HasSubstr(row.beyond_limit)))
+          << row.policy;
+    }
+  }
 }
 
 // A later policy makes equal terms of several, so that an earlier one fits after all.

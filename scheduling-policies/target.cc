@@ -79,19 +79,25 @@ bool IsExcludedNamespace(std::string_view ns, const placement::Labels& labels,
   return role != labels.end() && role->second == "kube-system";
 }
 
+std::string_view UnchangedWithoutObject(const Request& request,
+                                        const placement::Labels& namespace_labels,
+                                        const TargetOptions& options) {
+  if (!request.subresource.empty()) return "a subresource";
+  const TargetKind* kind = FindKind(request.group, request.resource);
+  if (kind == nullptr) return "a kind without a pod spec";
+  bool update = request.operation == "UPDATE" && kind->update;
+  if (request.operation != "CREATE" && !update) return "an operation of no interest";
+  if (IsExcludedNamespace(request.ns, namespace_labels, options.operator_namespace))
+    return "an excluded namespace";
+  return "";
+}
+
 Target FindTarget(const Request& request, const placement::Labels& namespace_labels,
                   const TargetOptions& options) {
-  // The request.
-  if (!request.subresource.empty()) return Unchanged("a subresource");
-  const TargetKind* kind = FindKind(request.group, request.resource);
-  if (kind == nullptr) return Unchanged("a kind without a pod spec");
-  bool update = request.operation == "UPDATE" && kind->update;
-  if (request.operation != "CREATE" && !update) return Unchanged("an operation of no interest");
-  if (IsExcludedNamespace(request.ns, namespace_labels, options.operator_namespace))
-    return Unchanged("an excluded namespace");
-
-  // The object.
+  std::string_view unchanged = UnchangedWithoutObject(request, namespace_labels, options);
+  if (!unchanged.empty()) return Unchanged(unchanged);
   if (request.object == nullptr) return Unchanged("no object");
+  const TargetKind* kind = FindKind(request.group, request.resource);
   const Json& object = *request.object;
   Target target{.spec_path = Join(kind->pod, "spec"), .metadata_path = Join(kind->pod, "metadata")};
   target.spec = kube::Find(object, target.spec_path);
@@ -100,8 +106,11 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
     return Unchanged("being deleted");
   bool operand = HasKey(object, "metadata.labels", api::kOperandLabel) ||
                  HasKey(object, target.metadata_path + ".labels", api::kOperandLabel);
+  // The pods of other workloads get the cluster's policies when they are created.
+  bool exempts = request.resource != "pods" && request.resource != "daemonsets";
+  if (operand && exempts) return Unchanged("a workload of the operator");
+  target.only_cluster_policies = operand;
   if (request.resource == "pods") {
-    target.only_cluster_policies = operand;
     // Aimed at a node by its required node affinity; the template was merged.
     if (placement::MayBeDaemonSetController(request.user) && IsOfDaemonSet(object))
       return Unchanged("a pod of a DaemonSet");
@@ -109,12 +118,11 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
         HasKey(object, "metadata.annotations", "kubernetes.io/config.mirror")) {
       return Unchanged("a mirror pod");
     }
-  } else if (operand) {
-    return Unchanged("a workload of the operator");
   }
   if (request.resource == "replicasets" && kube::ControllerOf(object) != nullptr)
     return Unchanged("a ReplicaSet with a controller");
-  if (update && options.only_changed_templates && request.old_object != nullptr) {
+  if (request.operation == "UPDATE" && options.only_changed_templates &&
+      request.old_object != nullptr) {
     const Json* before = kube::Find(*request.old_object, kind->pod);
     const Json* after = kube::Find(object, kind->pod);
     if (before != nullptr && after != nullptr && *before == *after)

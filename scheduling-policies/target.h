@@ -39,8 +39,8 @@ struct Target {
   std::string spec_path;      // "spec.template.spec"
   std::string metadata_path;  // "spec.template.metadata"
   const kube::Json* spec = nullptr;
-  // Everyone can label a pod as an operand of the operator: only the policies of its namespace,
-  // whose owners may do so, leave it unchanged.
+  // Everyone can label a pod or a DaemonSet as an operand of the operator: only the policies of its
+  // namespace, whose owners may do so, leave it unchanged.
   bool only_cluster_policies = false;
   // Why nothing is changed; empty for a target. Other members are only set for a target.
   std::string_view left_unchanged;
@@ -58,6 +58,11 @@ std::optional<std::string_view> PodPathOf(std::string_view group, std::string_vi
 // role=kube-system.
 bool IsExcludedNamespace(std::string_view ns, const placement::Labels& labels,
                          std::string_view operator_namespace);
+
+// Why a request is left unchanged whatever its object is; empty if the object decides.
+std::string_view UnchangedWithoutObject(const Request& request,
+                                        const placement::Labels& namespace_labels,
+                                        const TargetOptions& options);
 
 // `namespace_labels`: of the request's namespace. The object is untrusted: one without a pod spec
 // is left unchanged.

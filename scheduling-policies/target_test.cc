@@ -114,6 +114,8 @@ TEST(TargetTest, Examples) {
   Json relabelled = Workload(R"({"metadata": {"labels": {"new": "label"}}})");
   Json restarted =
       Workload(R"({"spec": {"template": {"metadata": {"annotations": {"restarted": "now"}}}}})");
+  const Json operand_template = Workload(
+      R"({"spec": {"template": {"metadata": {"labels": {"multiarch.openshift.io/operand": "x"}}}}})");
   const Json off_limits = Pod(R"({"metadata": {"namespace": "kube-system"}})");
   struct Example {
     int number;
@@ -271,6 +273,15 @@ TEST(TargetTest, Examples) {
        {"apps/deployments", "CREATE",
         Workload(R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "shard"}}})")},
        ""},
+      // The pods of a DaemonSet get only what its template has.
+      {0,
+       {kAnyOfCluster},
+       {"apps/daemonsets", "CREATE",
+        Workload(R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "x"}}})")},
+       kTemplate},
+      {0, {kAnyOfCluster}, {"apps/daemonsets", "UPDATE", operand_template, Workload()}, kTemplate},
+      {0, {kAny}, {"apps/daemonsets", "UPDATE", operand_template, Workload()}, ""},
+      {0, {kAnyOfCluster}, {"apps/deployments", "UPDATE", operand_template, Workload()}, ""},
   };
   for (const Example& example : examples) {
     Json expected = example.review.object;

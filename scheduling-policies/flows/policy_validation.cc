@@ -8,6 +8,7 @@
 #include "e2e/cluster_harness/child_process.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "kube/codec/yaml.h"
+#include "scheduling-policies/flows/policy_conditions.h"
 #include "scheduling-policies/flows/policy_flow.h"
 
 namespace e2e {
@@ -138,6 +139,20 @@ TEST_F(PolicyValidationFlow, WarningsAreShown) {
   EXPECT_EQ(applied.status, 0) << applied.output;
   EXPECT_NE(WarningsIn(applied.output).find("pods of all namespaces"), std::string::npos)
       << applied.output;
+}
+
+// The API server says how many there are.
+TEST_F(PolicyValidationFlow, TheNumberOfPoliciesOfANamespaceIsLimited) {
+  for (int i = 0; i < 256; ++i) {
+    auto created =
+        scene().Create(kPodSchedulingPolicies, MakePolicy("p" + std::to_string(i), "one"));
+    ASSERT_TRUE(created) << created.error();
+  }
+  Flow(scene(), "a full namespace")
+      .Refused(Create(kPodSchedulingPolicies, MakePolicy("more", "one")),
+               {"has 256 PodSchedulingPolicies", "at most 256 are allowed"})
+      .Do(Delete(kPodSchedulingPolicies, "p0"))
+      .Do(Create(kPodSchedulingPolicies, MakePolicy("more", "one")));
 }
 
 TEST_F(PolicyValidationFlow, AQuotaWithoutRoomIsAWarning) {

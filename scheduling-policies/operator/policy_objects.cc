@@ -35,6 +35,7 @@ Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const api::OperandS
                   .protected_metrics = true,
                   .critical = true};
   if (plugin.updates == "ChangedTemplates") webhook.args.emplace_back("--only-changed-templates");
+  if (plugin.failure_policy == "Fail") webhook.args.emplace_back("--require-cluster-policies");
   return webhook;
 }
 
@@ -46,11 +47,13 @@ Json Rule(Json operations, const char* group, Json resources) {
           {"scope", "Namespaced"}};
 }
 
-// The templates of Jobs are immutable, and so is most of a pod.
+// The templates of Jobs are immutable, and so is most of a pod. Pods of DaemonSets are left
+// unchanged, because their templates are changed: always.
 Json Rules(const api::SchedulingPolicies& plugin) {
   const Json create = Json::array({"CREATE"});
-  if (plugin.resources == api::kPolicyTargetsPods) return Json::array({Rule(create, "", {"pods"})});
   const Json write = Json::array({"CREATE", "UPDATE"});
+  if (plugin.resources == api::kPolicyTargetsPods)
+    return Json::array({Rule(create, "", {"pods"}), Rule(write, "apps", {"daemonsets"})});
   return Json::array(
       {Rule(create, "", {"pods"}), Rule(create, "batch", {"jobs"}),
        Rule(write, "apps", {"deployments", "statefulsets", "daemonsets", "replicasets"}),
@@ -62,9 +65,10 @@ Json MatchConditions() {
   return Json::array(
       {NotInAReservedNamespace(),
        Condition("not-being-deleted", "!has(object.metadata.deletionTimestamp)"),
-       // Its pods get the cluster's policies, as everyone can label a pod.
+       // Everyone can label a workload: its pods get the cluster's policies, or its template if it
+       // is a DaemonSet.
        Condition("not-the-workload-of-an-operand",
-                 "request.resource.resource == 'pods' || !" +
+                 "request.resource.resource in ['pods', 'daemonsets'] || !" +
                      HasKey("object.metadata.labels", api::kOperandLabel)),
        Condition("not-of-a-daemonset", not_a_pod + IsByDaemonSetController()),
        Condition("not-a-mirror-pod",

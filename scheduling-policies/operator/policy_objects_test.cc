@@ -112,6 +112,13 @@ TEST(PolicyObjectsTest, UpdatesMayGetTheCriteriaOnlyWithAChangedTemplate) {
             "--only-changed-templates");
 }
 
+TEST(PolicyObjectsTest, FailureMayBeForCriteriaBeyondALimitToo) {
+  Json deployment =
+      Find(PolicyObjects({.enabled = true, .failure_policy = "Fail"}, kOptions), "Deployment");
+  EXPECT_EQ(deployment["spec"]["template"]["spec"]["containers"][0]["args"][3],
+            "--require-cluster-policies");
+}
+
 TEST(PolicyObjectsTest, HasTheReplicasAndResourcesOfTheConfig) {
   api::OperandSettings settings{
       .replicas = 3,
@@ -202,6 +209,16 @@ TEST(PolicyConfigurationTest, NoLongListIsWalked) {
   EXPECT_EQ(walks, 2);
 }
 
+// Everyone can label one, and its pods get only what its template has.
+TEST(PolicyConfigurationTest, TheLabelOfAnOperandExemptsNoDaemonSet) {
+  std::map<std::string, Json> entries = EntriesOf(Configuration({.everywhere = true}));
+  std::map<std::string, std::string> conditions;
+  for (const Json& condition : entries["cluster"]["matchConditions"])
+    conditions[condition["name"]] = condition["expression"];
+  EXPECT_TRUE(conditions["not-the-workload-of-an-operand"].starts_with(
+      "request.resource.resource in ['pods', 'daemonsets'] || !"));
+}
+
 TEST(PolicyConfigurationTest, RulesAreThoseOfTheTargets) {
   std::map<std::string, Json> entries = EntriesOf(Configuration({.everywhere = true}));
   std::map<std::string, std::string> operations;
@@ -230,9 +247,13 @@ TEST(PolicyConfigurationTest, MayChangePodsAlone) {
   PolicyConfiguration pods = Configuration(both, plugin);
   std::map<std::string, Json> entries = EntriesOf(pods);
   for (const char* name : {"namespaces", "cluster"}) {
-    ASSERT_EQ(entries[name]["rules"].size(), 1u) << name;
-    EXPECT_EQ(entries[name]["rules"][0]["operations"], Json::array({"CREATE"})) << name;
-    EXPECT_EQ(entries[name]["rules"][0]["resources"], Json::array({"pods"})) << name;
+    const Json& rules = entries[name]["rules"];
+    ASSERT_EQ(rules.size(), 2u) << name;
+    EXPECT_EQ(rules[0]["operations"], Json::array({"CREATE"})) << name;
+    EXPECT_EQ(rules[0]["resources"], Json::array({"pods"})) << name;
+    // Their pods are exempt, because their templates are changed.
+    EXPECT_EQ(rules[1]["operations"], Json::array({"CREATE", "UPDATE"})) << name;
+    EXPECT_EQ(rules[1]["resources"], Json::array({"daemonsets"})) << name;
   }
   EXPECT_EQ(entries["probe"]["rules"][0]["resources"], Json::array({"deployments"}));
   EXPECT_NE(pods.hash, Configuration(both).hash) << "the change is acknowledged";

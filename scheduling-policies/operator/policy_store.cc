@@ -64,9 +64,11 @@ PolicyStore::PolicyStore(kube::Client& client, kube::Clock& clock, std::string o
     : operator_namespace_(std::move(operator_namespace)),
       policies_(client, clock,
                 {.trim = [](Unstructured& object) { Trim(Scope::kNamespace, object); },
+                 .max_objects = policy::kMaxPolicies,
                  .resource = policy::kPodSchedulingPolicies}),
       cluster_policies_(client, clock,
                         {.trim = [](Unstructured& object) { Trim(Scope::kCluster, object); },
+                         .max_objects = policy::kMaxPolicies,
                          .resource = policy::kClusterPodSchedulingPolicies}) {
   for (Informer* informer : {&policies_, &cluster_policies_}) {
     informer->OnEvent([this, informer](kube::EventType type, const Unstructured& object) {

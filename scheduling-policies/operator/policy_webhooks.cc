@@ -8,8 +8,10 @@
 #include "api/field_error.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
+#include "scheduling-policies/budget.h"
 #include "scheduling-policies/names.h"
 #include "scheduling-policies/operator/cross_namespace_quota.h"
+#include "scheduling-policies/operator/policy_count.h"
 #include "scheduling-policies/target.h"
 #include "scheduling-policies/warnings.h"
 
@@ -23,12 +25,19 @@ using kube::Async;
 using kube::Json;
 using kube::Result;
 
-// The API server waits ten seconds for an answer. Together, the reads end three seconds before.
+// The API server waits ten seconds for an answer. Together, the reads end two seconds before.
+constexpr std::chrono::seconds kCountWithin{1};
 constexpr std::chrono::seconds kReadConfigWithin{1};
 constexpr std::chrono::seconds kReadQuotasWithin{5};
 
 AdmissionResponse Invalid(std::string message) {
   return AdmissionResponse::Denied(422, "Invalid", std::move(message));
+}
+
+AdmissionResponse TooMany(const std::string& ns, size_t count) {
+  return Invalid("namespace " + ns + " has " + std::to_string(count) +
+                 " PodSchedulingPolicies, at most " +
+                 std::to_string(policy::kMaxNamespacePolicies) + " are allowed: delete some");
 }
 
 // null if absent.
@@ -69,6 +78,11 @@ Async<AdmissionResponse> PolicyWebhooks::Validate(policy::Scope scope, Admission
   if (!policy) co_return Invalid(policy.error().message());
   if (!policy->problems.empty()) co_return Invalid(api::Describe(policy->problems));
   policy->ns = request.ns;
+  if (request.operation == "CREATE" && !policy->of_cluster()) {
+    Result<size_t> count = co_await CountPolicies(client_, policy->ns, kCountWithin);
+    if (!count) co_return count.error();
+    if (*count >= policy::kMaxNamespacePolicies) co_return TooMany(policy->ns, *count);
+  }
   Result<AdmissionResponse> allowed = co_await Allow(*policy);
   co_return allowed;
 }

@@ -2,7 +2,8 @@
 // PolicyWebhooks: validates creation and update of scheduling policies. What is refused is decided
 // by policy/, mostly as by the CRDs; this adds what a schema cannot say, and warnings. Objects of
 // the cluster that warnings depend on are read live, within a few seconds; if that fails, a warning
-// is missing and no policy is refused. Thread: the client's.
+// is missing and no policy is refused. The number of policies of a namespace is limited; without it
+// the answer is an error. Thread: the client's.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/testing/make_config.h"
+#include "kube/client/client.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -49,6 +50,36 @@ Json Quota(const std::string& ns, const std::string& name, Json hard, Json used 
   return quota;
 }
 
+// The fake API server, with tables: one row, and the number of further policies.
+class TableClient final : public kube::Client {
+ public:
+  explicit TableClient(kube::Client& client) : client_(client) {}
+
+  kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
+    if (request.target.find("/podschedulingpolicies?limit=1&includeObject=None") ==
+        std::string::npos) {
+      co_return co_await client_.Call(std::move(request));
+    }
+    ++tables;
+    if (fails) co_return kube::Error::Unavailable("503");
+    Json table = {{"kind", "Table"}, {"rows", Json::array()}};
+    if (policies > 0) table["rows"].push_back({{"cells", {"p"}}});
+    if (policies > 1) table["metadata"]["remainingItemCount"] = policies - 1;
+    co_return kube::ApiResponse{
+        .status = 200, .content_type = std::string(kube::kJson), .body = kube::DumpJson(table)};
+  }
+  kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
+    return client_.Watch(std::move(request));
+  }
+
+  int policies = 0;
+  bool fails = false;
+  int tables = 0;
+
+ private:
+  kube::Client& client_;
+};
+
 class PolicyWebhooksTest : public testing::Test {
  protected:
   void SetUp() override { Enable(true); }
@@ -88,7 +119,8 @@ class PolicyWebhooksTest : public testing::Test {
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
-  PolicyWebhooks webhooks_{api_, clock_, "ops"};
+  TableClient client_{api_};
+  PolicyWebhooks webhooks_{client_, clock_, "ops"};
 };
 
 TEST_F(PolicyWebhooksTest, WhatIsWrongIsRefusedWithItsField) {
@@ -109,6 +141,38 @@ TEST_F(PolicyWebhooksTest, WhatIsRightIsAccepted) {
     EXPECT_TRUE(Create(Scope::kNamespace, right).allowed()) << right;
   }
   EXPECT_TRUE(Create(Scope::kNamespace, "").allowed());
+}
+
+// Each costs memory in every process, however small it is.
+TEST_F(PolicyWebhooksTest, TheNumberOfPoliciesOfANamespaceIsLimited) {
+  const std::string spec = R"({"podSelector": {}, "nodeName": "node"})";
+  for (int policies : {0, 1, 255}) {
+    client_.policies = policies;
+    EXPECT_TRUE(Create(Scope::kNamespace, spec).allowed()) << policies;
+  }
+  client_.policies = 256;
+  AdmissionResponse answer = Create(Scope::kNamespace, spec);
+  EXPECT_FALSE(answer.allowed());
+  EXPECT_EQ(answer.code(), 422);
+  EXPECT_THAT(answer.message(),
+              HasSubstr("namespace shop has 256 PodSchedulingPolicies, at most 256 are allowed"));
+  EXPECT_EQ(client_.tables, 4);
+
+  // What exists can be changed, and admins write those of the cluster.
+  Json changed = Policy(R"({"nodeName": "other"})");
+  EXPECT_TRUE(Ask(Scope::kNamespace, "UPDATE", changed, Policy(spec)).allowed());
+  EXPECT_TRUE(Create(Scope::kCluster, spec).allowed());
+  EXPECT_EQ(client_.tables, 4);
+}
+
+TEST_F(PolicyWebhooksTest, WithoutTheCountNoPolicyIsCreated) {
+  client_.fails = true;
+  AdmissionRequest request;
+  request.operation = "CREATE";
+  request.ns = ns_;
+  request.object_json = kube::DumpJson(Policy(R"({"podSelector": {}})"));
+  EXPECT_THAT(kube::Run(io_, webhooks_.Validate(Scope::kNamespace, std::move(request))),
+              kube::FailsWith(kube::Code::kUnavailable));
 }
 
 TEST_F(PolicyWebhooksTest, AnUpdateIsCheckedOnlyIfItChangesTheSpec) {

@@ -15,6 +15,9 @@ DEFINE_bool(policies, false,
             "POD_NAME, the name of this pod.");
 DEFINE_bool(only_changed_templates, false,
             "With --policies: an update gets the criteria only if it changes the pod template.");
+DEFINE_bool(require_cluster_policies, false,
+            "With --policies: a request is denied if a limit would skip a criterion of a "
+            "ClusterPodSchedulingPolicy.");
 
 namespace policy {
 namespace {
@@ -48,7 +51,8 @@ kube::Result<PolicyWebhookOptions> OptionsFromFlags(const std::string& operator_
   }
   if (!kube::IsObjectName(operator_namespace))
     return kube::Error::Invalid("--operator-namespace must name a namespace with --policies");
-  return PolicyWebhookOptions{operator_namespace, FLAGS_only_changed_templates};
+  return PolicyWebhookOptions{operator_namespace, FLAGS_only_changed_templates,
+                              FLAGS_require_cluster_policies};
 }
 
 // The name of this replica. A host name does not do: the operator compares it with pods.
@@ -65,6 +69,8 @@ kube::Result<std::optional<ChosenMode>> ChoosePolicyMode(const std::string& oper
   if (!FLAGS_policies) {
     if (webhook::IsSet("only_changed_templates"))
       return kube::Error::Invalid("--only-changed-templates is for --policies");
+    if (webhook::IsSet("require_cluster_policies"))
+      return kube::Error::Invalid("--require-cluster-policies is for --policies");
     return std::optional<ChosenMode>();
   }
   kube::Result<PolicyWebhookOptions> options = OptionsFromFlags(operator_namespace);

@@ -80,6 +80,7 @@ class PoliciesProcessTest : public webhook::WebhookProcessTest {
 
 TEST_F(PoliciesProcessTest, InvalidFlagsAreNamed) {
   ExpectFailure({"--only-changed-templates"}, 1, "--only-changed-templates is for --policies");
+  ExpectFailure({"--require-cluster-policies"}, 1, "--require-cluster-policies is for --policies");
   ExpectFailure({"--policies", "--gate=cluster"}, 1, "--policies adds no gate: it refuses --gate");
   ExpectFailure({"--policies", "--namespace=web"}, 1, "it refuses --namespace");
   ExpectFailure({"--policies", "--operator-namespace="}, 1, "--operator-namespace must name");

@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <optional>
+#include <utility>
 
 #include "scheduling-policies/merge.h"
 
@@ -127,13 +128,17 @@ Json Reduced(dom::element object, std::string_view pod, bool whole_template, boo
 
 }  // namespace
 
+Request ReviewHeader::ToRequest() const {
+  return {.group = group,
+          .resource = resource,
+          .subresource = subresource,
+          .operation = operation,
+          .ns = ns,
+          .user = user};
+}
+
 Request PolicyReview::ToRequest() const {
-  Request request{.group = group,
-                  .resource = resource,
-                  .subresource = subresource,
-                  .operation = operation,
-                  .ns = ns,
-                  .user = user};
+  Request request = ReviewHeader::ToRequest();
   if (object.is_object()) request.object = &object;
   if (old_object.is_object()) request.old_object = &old_object;
   return request;
@@ -143,10 +148,15 @@ struct PolicyReviewReader::Parser {
   dom::parser dom;
 };
 
+struct PolicyReviewReader::Parsed {
+  ReviewHeader header;
+  dom::element request;  // valid until the parser is used again
+};
+
 PolicyReviewReader::PolicyReviewReader(bool whole_templates) : whole_templates_(whole_templates) {}
 PolicyReviewReader::~PolicyReviewReader() = default;
 
-kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
+kube::Result<PolicyReviewReader::Parsed> PolicyReviewReader::Parse(std::string_view body) {
   if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
     parser_ = std::make_unique<Parser>();
     if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
@@ -166,20 +176,36 @@ kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
   if (!Get(root, "request", request) || !request.is_object())
     return kube::Error::Invalid("AdmissionReview without a request");
 
-  PolicyReview review;
-  review.uid = StringAt(request, "uid");
-  if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
+  Parsed parsed{.header = {}, .request = request};
+  ReviewHeader& header = parsed.header;
+  header.uid = StringAt(request, "uid");
+  if (header.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
   dom::element resource;
   if (Get(request, "resource", resource)) {
-    review.group = StringAt(resource, "group");
-    review.resource = StringAt(resource, "resource");
+    header.group = StringAt(resource, "group");
+    header.resource = StringAt(resource, "resource");
   }
-  review.subresource = StringAt(request, "subResource");
-  review.operation = StringAt(request, "operation");
-  review.ns = StringAt(request, "namespace");
-  review.name = StringAt(request, "name");
+  header.subresource = StringAt(request, "subResource");
+  header.operation = StringAt(request, "operation");
+  header.ns = StringAt(request, "namespace");
   dom::element user;
-  if (Get(request, "userInfo", user)) review.user = StringAt(user, "username");
+  if (Get(request, "userInfo", user)) header.user = StringAt(user, "username");
+  return parsed;
+}
+
+kube::Result<ReviewHeader> PolicyReviewReader::ReadHeader(std::string_view body) {
+  kube::Result<Parsed> parsed = Parse(body);
+  if (!parsed) return parsed.error();
+  return std::move(parsed->header);
+}
+
+kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
+  kube::Result<Parsed> parsed = Parse(body);
+  if (!parsed) return parsed.error();
+  dom::element request = parsed->request;
+  PolicyReview review;
+  static_cast<ReviewHeader&>(review) = std::move(parsed->header);
+  review.name = StringAt(request, "name");
 
   std::optional<std::string_view> pod = PodPathOf(review.group, review.resource);
   if (!pod) return review;

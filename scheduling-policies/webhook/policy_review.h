@@ -20,7 +20,8 @@ namespace policy {
 // pods have less than 2 KiB; merging 256 KiB takes some ten milliseconds.
 inline constexpr size_t kMaxSchedulingBytes = 256 * 1024;
 
-struct PolicyReview {
+// What a request says beside its objects.
+struct ReviewHeader {
   std::string uid;
   std::string group;
   std::string resource;
@@ -28,6 +29,12 @@ struct PolicyReview {
   std::string operation;
   std::string ns;
   std::string user;  // who makes the request
+
+  // Without objects. Valid as long as the header.
+  Request ToRequest() const;
+};
+
+struct PolicyReview : ReviewHeader {
   std::string name;  // "" for a CREATE with generateName
   // Labels or merged fields of the object are larger than kMaxSchedulingBytes, and left out.
   bool too_large = false;
@@ -49,9 +56,16 @@ class PolicyReviewReader {
   // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request, and nothing
   // in it is nested deeper than 200 levels.
   kube::Result<PolicyReview> Read(std::string_view body);
+  // The same without the objects, which take many times the memory of their text: for requests that
+  // wait.
+  kube::Result<ReviewHeader> ReadHeader(std::string_view body);
 
  private:
   struct Parser;
+  // A request and its header.
+  struct Parsed;
+  kube::Result<Parsed> Parse(std::string_view body);
+
   const bool whole_templates_;
   std::unique_ptr<Parser> parser_;
 };

@@ -46,10 +46,15 @@ void TrimPolicy(Unstructured& policy) {
   policy = Unstructured(std::move(trimmed));
 }
 
+// Smaller than a stub and its read: kept whole, also where there is no room in the cache.
+bool IsSmall(const Json& trimmed) {
+  return kube::IntAt(trimmed, kBytes) <= static_cast<int64_t>(kMinPolicyBytes);
+}
+
 // A policy without spec, which selects nothing.
 std::string PolicyStub(std::string_view packed) {
   kube::Result<Json> policy = kube::UnpackJson(packed);
-  if (!policy) return std::string(packed);
+  if (!policy || IsSmall(*policy)) return std::string(packed);
   policy->erase("spec");
   return kube::PackJson(*policy);
 }
@@ -59,6 +64,7 @@ kube::InformerOptions<Unstructured> PolicyOptions(Scope scope) {
   options.trim = TrimPolicy;
   options.resource =
       scope == Scope::kCluster ? kClusterPodSchedulingPolicies : kPodSchedulingPolicies;
+  options.max_objects = kMaxPolicies;
   if (scope == Scope::kNamespace) {
     // Filled in the order in which policies arrive: this bounds the memory, and decides nothing.
     options.budget = kBudget;
@@ -229,16 +235,19 @@ void PolicyWatch::Apply(Kind& kind, const kube::ObjectKey& key, const Unstructur
     return;
   }
   if (known.indexed) return;
-  if (!kind.informer.Complete(key)) {
+  std::optional<Unstructured> cached;
+  if (object == nullptr) {
+    cached = kind.informer.Get(key);
+    object = &*cached;
+  }
+  if (!kind.informer.Complete(key) && !IsSmall(object->body())) {
     // Events of a list have no order: nothing newer counts as seen then.
     bool ordered = kind.informer.current();
     watches_->missing.try_emplace(key, ordered ? kind.received : kind.seen + 1);
     watches_->missing_added.NotifyAll();
     return;
   }
-  std::optional<Unstructured> cached;
-  if (object == nullptr) cached = kind.informer.Get(key);
-  Put(kind, key, object != nullptr ? *object : *cached);
+  Put(kind, key, *object);
 }
 
 void PolicyWatch::Put(Kind& kind, const kube::ObjectKey& key, const Unstructured& object) {

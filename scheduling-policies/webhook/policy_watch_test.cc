@@ -314,6 +314,51 @@ TEST_F(FullNamespaceTest, WhatIsDeletedBeforeItIsReadIsNotAwaited) {
   EXPECT_EQ(watch_.Seen().policies, api_.resource_version());
 }
 
+// The cache has no room for all of them, and those of others come last.
+TEST_F(PolicyWatchTest, ManySmallPoliciesOfANamespaceDelayNoOthers) {
+  PutNamespace("zoo", {});
+  auto create = [this](const std::string& ns, const std::string& name, Json spec) {
+    api_.CreateJson(kPodSchedulingPolicies,
+                    {{"metadata", {{"name", name}, {"namespace", ns}, {"generation", 1}}},
+                     {"spec", std::move(spec)}});
+  };
+  for (int i = 0; i < 2'000; ++i)
+    create("shop", std::string(200, 'x') + std::to_string(i), Json::object());
+  for (int i = 0; i < 10; ++i) create("zoo", "p" + std::to_string(i), PolicyJson("N k:v")["spec"]);
+  List();
+  EXPECT_TRUE(watch_.synced());
+  EXPECT_EQ(Names("zoo").size(), 10u);
+  EXPECT_EQ(watch_.LeftOut("shop"), 2'000u - 256);
+  EXPECT_EQ(watch_.LeftOut("zoo"), 0u);
+  EXPECT_EQ(watch_.Seen().policies, api_.resource_version());
+  EXPECT_EQ(api_.CountCalls("fieldSelector"), 0) << "none is read alone";
+
+  create("zoo", "new", PolicyJson("N k:v")["spec"]);
+  kube::Drain(io_);
+  EXPECT_EQ(Names("zoo").size(), 11u);
+  EXPECT_EQ(watch_.Seen().policies, api_.resource_version());
+}
+
+// Also small ones are applied that come when the cache is full.
+TEST_F(PolicyWatchTest, ASmallPolicyIsAppliedBesideLargeOnes) {
+  for (const char* name : {"a", "b", "c", "d", "e"}) Put(LargePolicy(name));
+  Put("N-small k:v");
+  List();
+  EXPECT_EQ(api_.CountCalls("fieldSelector"), 0);
+  EXPECT_THAT(Names(), ElementsAre("a", "b", "c", "d", "e", "small"));
+}
+
+TEST_F(PolicyWatchTest, TheNumberOfPoliciesIsLimited) {
+  for (int i = 0; i < 10'010; ++i) {
+    api_.CreateJson(kPodSchedulingPolicies,
+                    {{"metadata", {{"name", "p" + std::to_string(i)}, {"namespace", "shop"}}},
+                     {"spec", Json::object()}});
+  }
+  List();
+  EXPECT_TRUE(watch_.synced());
+  EXPECT_EQ(watch_.LeftOut(""), 10'000u - 256);
+}
+
 TEST_F(PolicyWatchTest, LargePoliciesOfANamespaceDoNotDisplaceOthers) {
   List();
   for (int i = 0; i < 20; ++i) Put(LargePolicy("p" + std::to_string(i)));

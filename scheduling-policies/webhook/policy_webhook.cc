@@ -64,13 +64,17 @@ std::string Bounded(const std::string& warning) {
   return std::string(kube::CutUtf8(warning, kMaxWarning));
 }
 
-// What exists can still be updated; its pods are refused.
+// What exists can still be updated, as its pods are refused. Those of a DaemonSet get no review.
+bool MayPassUnmerged(const PolicyReview& review) {
+  return review.operation == "UPDATE" && review.resource != "daemonsets";
+}
+
 AdmissionResponse TooLarge(const PolicyReview& review) {
   std::string message =
       "scheduling policies: labels, and affinity, tolerations, node selector and gates together, "
       "may have at most " +
       std::to_string(kMaxSchedulingBytes) + " bytes each";
-  if (review.operation == "UPDATE")
+  if (MayPassUnmerged(review))
     return AdmissionResponse::Allowed().Warn(message + "; policies are not applied");
   return AdmissionResponse::Denied(422, "Invalid", std::move(message));
 }
@@ -116,21 +120,22 @@ kube::Async<HttpReply> PolicyWebhook::Answer(kube::HttpCall call) {
   kube::TimePoint arrived = clock_.Now();
   std::optional<std::string_view> probe = ProbeOf(call.path);
   if (probe && probe->empty()) co_return kube::FailureReply(404, "the path names no probe");
-  Result<PolicyReview> review = reader_.Read(call.body);
-  if (!review) {
+  Result<ReviewHeader> header = reader_.ReadHeader(call.body);
+  if (!header) {
     counters_.invalid.Increment();
-    LOG(WARNING) << "invalid AdmissionReview: " << review.error();
-    co_return kube::FailureReply(400, review.error().message());
+    LOG(WARNING) << "invalid AdmissionReview: " << header.error();
+    co_return kube::FailureReply(400, header.error().message());
   }
 
-  std::string uid = review->uid;
+  std::string uid = header->uid;
   Result<AdmissionResponse> response = AdmissionResponse::Allowed();
   if (Result<void> in_force = replica_.InForce(); !in_force) {
     response = in_force.error();
   } else if (probe) {
-    response = AnswerProbe(*review, *probe);
+    Result<PolicyReview> review = reader_.Read(call.body);
+    response = review ? AnswerProbe(*review, *probe) : Result<AdmissionResponse>(review.error());
   } else {
-    response = co_await Decide(std::move(*review), arrived);
+    response = co_await Decide(std::move(*header), call.body, arrived);
   }
   if (!response) {
     counters_.failed.Increment();
@@ -143,29 +148,29 @@ kube::Async<HttpReply> PolicyWebhook::Answer(kube::HttpCall call) {
   co_return reply;
 }
 
-kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review, kube::TimePoint arrived) {
-  Request request = review.ToRequest();
+kube::Async<AdmissionResponse> PolicyWebhook::Decide(ReviewHeader header, std::string_view body,
+                                                     kube::TimePoint arrived) {
   TargetOptions options{.operator_namespace = options_.operator_namespace,
                         .only_changed_templates = options_.only_changed_templates};
   auto unchanged = [&](std::string_view reason) {
-    VLOG(1) << "uid=" << kube::OneLine(review.uid) << " unchanged: " << reason;
+    VLOG(1) << "uid=" << kube::OneLine(header.uid) << " unchanged: " << reason;
     return AdmissionResponse::Allowed();
   };
   // Before the labels of the namespace are known: most of it does not depend on them.
-  Target target = FindTarget(request, {}, options);
-  if (!target) co_return unchanged(target.left_unchanged);
-  if (!kube::IsObjectName(review.ns)) co_return unchanged("no namespace");
+  std::string_view reason = UnchangedWithoutObject(header.ToRequest(), {}, options);
+  if (!reason.empty()) co_return unchanged(reason);
+  if (!kube::IsObjectName(header.ns)) co_return unchanged("no namespace");
 
   // A new namespace is not in the watch yet.
   const Index& index = replica_.watch().index();
   std::optional<placement::Labels> read;
-  if (index.LabelsOf(review.ns) == nullptr) {
-    Result<placement::Labels> labels = co_await namespaces_.Read(review.ns);
+  if (index.LabelsOf(header.ns) == nullptr) {
+    Result<placement::Labels> labels = co_await namespaces_.Read(header.ns);
     if (IsNotFound(labels)) co_return unchanged("the namespace does not exist");
     if (!labels) co_return labels.error();
     read = std::move(*labels);
   }
-  Result<Turns::Turn> turn = co_await turns_.Wait(review.ns);
+  Result<Turns::Turn> turn = co_await turns_.Wait(header.ns);
   if (!turn) co_return turn.error();
   if (clock_.Now() - arrived > kAnswerWithin)
     co_return Error::DeadlineExceeded("the API server does not wait for this answer any more");
@@ -173,24 +178,26 @@ kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review, kube::
   if (!in_force) co_return in_force.error();
 
   // From here on without waiting: the index must not change.
-  const placement::Labels* namespace_labels = read ? &*read : index.LabelsOf(review.ns);
+  const placement::Labels* namespace_labels = read ? &*read : index.LabelsOf(header.ns);
   if (namespace_labels == nullptr)
-    co_return Error::NotFound("the labels of namespace " + review.ns + " are not known any more");
-  if (IsExcludedNamespace(review.ns, *namespace_labels, options_.operator_namespace))
-    co_return unchanged("an excluded namespace");
-  if (review.too_large) {
-    if (!index.MaySelect(review.ns, *namespace_labels)) co_return unchanged("no policy");
-    co_return TooLarge(review);
+    co_return Error::NotFound("the labels of namespace " + header.ns + " are not known any more");
+  Result<PolicyReview> review = reader_.Read(body);
+  if (!review) co_return review.error();
+  Target target = FindTarget(review->ToRequest(), *namespace_labels, options);
+  if (!target) co_return unchanged(target.left_unchanged);
+  if (review->too_large) {
+    if (!index.MaySelect(review->ns, *namespace_labels)) co_return unchanged("no policy");
+    co_return TooLarge(*review);
   }
-  placement::Labels labels = PodLabels(review.object, target);
+  placement::Labels labels = PodLabels(review->object, target);
   Result<Index::Selected> selected = Index::Selected();
   if (read) {
-    selected = index.ForUnknown(review.ns, *read, labels);
+    selected = index.ForUnknown(review->ns, *read, labels);
   } else {
-    selected = index.For(review.ns, labels);
+    selected = index.For(review->ns, labels);
   }
   if (!selected) co_return selected.error();
-  co_return Merged(review, target, std::move(*selected));
+  co_return Merged(*review, target, std::move(*selected));
 }
 
 AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target& target,
@@ -203,6 +210,11 @@ AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target
         Bounded("scheduling policies are not applied: " + merged.error().message()));
   }
   counters_.skipped_criteria.Increment(static_cast<double>(merged->warnings.size()));
+  if (options_.require_cluster_policies && !merged->beyond_limit.empty() &&
+      !MayPassUnmerged(review)) {
+    return AdmissionResponse::Denied(422, "Invalid",
+                                     "scheduling policies: " + merged->beyond_limit);
+  }
   VLOG(1) << "uid=" << kube::OneLine(review.uid) << " object=" << kube::OneLine(review.ns) << "/"
           << kube::OneLine(review.name) << " policies=" << selected.policies.size()
           << " patch=" << merged->patch.size() << " bytes";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // PolicyWebhook answers AdmissionReviews of pods and workloads with the criteria of the policies
-// that select their pods. It denies only what is too large to be merged (kMaxSchedulingBytes). What
-// it cannot decide is an HTTP error, and the webhook's failurePolicy decides. Namespaces take
-// turns.
+// that select their pods. It denies only what is too large to be merged (kMaxSchedulingBytes) and,
+// as an option, what is beyond a limit of merging. What it cannot decide is an HTTP error, and the
+// webhook's failurePolicy decides. Namespaces take turns.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "kube/admission/response.h"
 #include "kube/base/async.h"
@@ -27,6 +28,8 @@ struct PolicyWebhookOptions {
   std::string operator_namespace;
   // See TargetOptions.
   bool only_changed_templates = false;
+  // A request is denied if a limit would skip a criterion of a cluster policy.
+  bool require_cluster_policies = false;
 };
 
 class PolicyWebhook {
@@ -54,7 +57,9 @@ class PolicyWebhook {
     kube::Counter& skipped_criteria;
   };
 
-  kube::Async<kube::AdmissionResponse> Decide(PolicyReview review, kube::TimePoint arrived);
+  // `body`: the review, which outlives the call. Its objects are read when it has its turn.
+  kube::Async<kube::AdmissionResponse> Decide(ReviewHeader header, std::string_view body,
+                                              kube::TimePoint arrived);
   kube::AdmissionResponse Merged(const PolicyReview& review, const Target& target,
                                  Index::Selected selected);
 

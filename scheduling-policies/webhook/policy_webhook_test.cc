@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
@@ -108,6 +109,7 @@ class PolicyWebhookTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::Metrics metrics_;
+  kube::Metrics other_metrics_;
   PolicyReplica replica_{api_, clock_, kLease.ns, kLease.name};
   kube::SlowClient client_{api_};
   PolicyWebhook webhook_{
@@ -240,6 +242,38 @@ TEST_F(PolicyWebhookTest, RequestsOfOneNamespaceThatWaitAreLimited) {
               HasSubstr("mto_ppo_policy_wh_reviews_total{result=\"failed\"} 104"));
 }
 
+size_t HeapInUse() {
+  struct mallinfo2 heap = mallinfo2();
+  return heap.uordblks + heap.hblkhd;
+}
+
+// As JSON values, small items need thirty times the memory of their text.
+TEST_F(PolicyWebhookTest, RequestsThatWaitHoldLittleMoreThanTheirText) {
+#ifdef BUILT_WITH_SANITIZER
+  GTEST_SKIP() << "a sanitizer has a heap of its own";
+#endif
+  constexpr int kRequests = 20;
+  Create("C-c k:v");
+  Start();
+  Json pod = Pod();
+  pod["request"]["object"]["spec"]["tolerations"] = Json(80'000, Json::object());
+  const std::string body = kube::DumpJson(pod);
+  auto warmed = kube::Run(io_, webhook_.Answer({"POST", "/policies", body}));
+  ASSERT_THAT(warmed, kube::IsOk());
+  int answered = 0;
+  size_t before = HeapInUse();
+  for (int i = 0; i < kRequests; ++i) {
+    boost::asio::co_spawn(io_, webhook_.Answer({"POST", "/policies", body}),
+                          [&](std::exception_ptr, kube::Result<kube::HttpReply> reply) {
+                            if (reply && reply->status == 200) ++answered;
+                          });
+  }
+  for (int i = 0; i < kRequests; ++i) io_.poll_one();
+  EXPECT_EQ(answered, 0);
+  EXPECT_LT(HeapInUse() - before, kRequests * 3 * body.size());
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return answered == kRequests; }));
+}
+
 TEST_F(PolicyWebhookTest, LargeSchedulingFieldsAreRefusedBeforeTheyAreMerged) {
   Create("N-a P9[a] T(all) k:v");
   CreateNamespace("none");
@@ -247,30 +281,77 @@ TEST_F(PolicyWebhookTest, LargeSchedulingFieldsAreRefusedBeforeTheyAreMerged) {
   Json term = {{"topologyKey", "zone"}, {"labelSelector", {{"matchLabels", {{"app", "x"}}}}}};
   Json labels = Json::object();
   for (int i = 0; i < 20'000; ++i) labels["label-" + std::to_string(i)] = "x";
-  for (const char* large : {"affinity", "labels"}) {
+  for (const auto& [resource, large] :
+       {std::pair("apps/deployments", "affinity"), std::pair("apps/deployments", "labels"),
+        std::pair("apps/daemonsets", "affinity"), std::pair("apps/daemonsets", "labels"),
+        std::pair("apps/daemonsets", "own labels")}) {
     for (const char* operation : {"CREATE", "UPDATE"}) {
       for (const char* ns : {"shop", "none"}) {
-        Json object = ObjectOf("apps/deployments", "-");
+        Json object = ObjectOf(resource, "-");
         object["metadata"]["namespace"] = ns;
         Json& pod = object["spec"]["template"];
         if (large == std::string("labels")) pod["metadata"]["labels"] = labels;
+        if (large == std::string("own labels")) object["metadata"]["labels"] = labels;
         if (large == std::string("affinity")) {
           pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
               Json(15'000, term);
         }
-        std::string body = kube::DumpJson(ReviewOf("apps/deployments", operation, object));
+        std::string body = kube::DumpJson(ReviewOf(resource, operation, object));
         kube::Cost before = kube::CostOfThread();
         auto reply = kube::Run(io_, webhook_.Answer({"POST", "/policies", body}));
         int64_t allocations = (kube::CostOfThread() - before).allocations;
         ASSERT_THAT(reply, kube::IsOk());
         EXPECT_LT(allocations, 500) << large;
         Json response = (*kube::ParseJson(reply->body))["response"];
-        bool refused = operation == std::string("CREATE") && ns == std::string("shop");
-        EXPECT_EQ(response["allowed"], !refused) << reply->body;
+        // The pods of a DaemonSet never reach the webhook: nothing else would refuse them.
+        bool pods_are_refused = resource == std::string("apps/deployments");
+        bool refused =
+            ns == std::string("shop") && (operation == std::string("CREATE") || !pods_are_refused);
+        EXPECT_EQ(response["allowed"], !refused) << resource << " " << reply->body;
         EXPECT_FALSE(response.contains("patch")) << reply->body;
         bool told = reply->body.find("at most 262144") != std::string::npos;
         EXPECT_EQ(told, ns == std::string("shop")) << reply->body;
       }
+    }
+  }
+}
+
+// A user can write a pod to which no policy can be added.
+TEST_F(PolicyWebhookTest, ALimitSkipsNoClusterPolicyWhereTheyAreRequired) {
+  Create("C-two [x][y]");
+  Create("N-two [p][q] k:v");
+  Start();
+  PolicyWebhook strict{{.operator_namespace = kOperatorNamespace, .require_cluster_policies = true},
+                       replica_,
+                       client_,
+                       other_metrics_,
+                       clock_};
+  std::string terms;
+  for (int i = 0; i < 200; ++i) terms += "[a" + std::to_string(i) + "]";
+  std::string fits_the_cluster_alone = terms.substr(0, terms.find("[a100]"));
+  struct Row {
+    const char* resource;
+    const char* operation;
+    std::string words;
+    bool denied;
+  };
+  for (const Row& row :
+       {Row{"pods", "CREATE", terms, true}, Row{"pods", "CREATE", fits_the_cluster_alone, false},
+        Row{"apps/deployments", "CREATE", terms, true},
+        Row{"apps/deployments", "UPDATE", terms, false},
+        Row{"apps/daemonsets", "UPDATE", terms, true}}) {
+    Json object = ObjectOf(row.resource, row.words);
+    object["metadata"]["namespace"] = "shop";
+    std::string body = kube::DumpJson(ReviewOf(row.resource, row.operation, object));
+    for (PolicyWebhook* webhook : {&webhook_, &strict}) {
+      auto reply = kube::Run(io_, webhook->Answer({"POST", "/policies", body}));
+      ASSERT_THAT(reply, kube::IsOk());
+      bool denied = row.denied && webhook == &strict;
+      EXPECT_EQ((*kube::ParseJson(reply->body))["response"]["allowed"], !denied)
+          << row.resource << " " << row.operation << " " << reply->body;
+      if (!denied) continue;
+      EXPECT_THAT(reply->body, HasSubstr("ClusterPodSchedulingPolicy two: the required node "
+                                         "affinity is skipped: it would have more than 256 terms"));
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns: requests are decided one at a time, and namespaces take turns. A request waits for at most
-// one of each other namespace, however many of them one namespace sends.
+// two of each other namespace, however many of them one namespace sends.
 //
 //   Result<Turns::Turn> turn = co_await turns.Wait(ns);
 //   if (!turn) co_return turn.error();

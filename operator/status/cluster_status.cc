@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/cluster_status.h"
 
+#include <vector>
+
+#include "api/find_condition.h"
 #include "operator/probes/reach.h"
 #include "operator/status/remedies.h"
 
@@ -9,6 +12,17 @@ namespace {
 
 // The reason of conditions about the webhook where there is none.
 constexpr char kGatedByPolicy[] = "GatedByPolicy";
+
+constexpr char kCallsArrive[] = "the API server calls the webhook";
+
+// True if calls reach the webhook, as far as this operator or, before its first probe, the last one
+// knows.
+bool CallsArrive(Reach reach, const std::vector<api::Condition>& conditions) {
+  const api::Condition* before =
+      api::FindCondition(conditions, api::kMutatingWebhookConfigurationNotAvailable);
+  bool known = before != nullptr && before->message == kCallsArrive;
+  return reach == Reach::kReached || (reach == Reach::kUnknown && known);
+}
 
 }  // namespace
 
@@ -89,8 +103,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
         "the API server cannot call the cluster's webhook: new pods are created without a gate");
   } else if (operands.webhook_configured) {
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
-        operands.reach == Reach::kReached
-            ? "the API server calls the webhook"
+        CallsArrive(operands.reach, status.conditions)
+            ? kCallsArrive
             : "the webhook configuration makes the API server call the webhook; whether its calls "
               "arrive is not known yet");
   } else {

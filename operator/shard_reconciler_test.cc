@@ -592,7 +592,8 @@ TEST_F(ShardReconcilerTest, ReplicasAndResourcesOfTheClusterConfigAreRolledOut) 
 TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {
   ASSERT_TRUE(h_.BringUp("shop"));
   ASSERT_TRUE(h_.BringUp("farm"));
-  h_.Pass(5s);
+  // Also the first probe of the webhooks.
+  h_.Pass(30s);
   h_.StopOperator();
   uint64_t version = h_.api.resource_version();
   size_t calls = h_.api.calls().size();

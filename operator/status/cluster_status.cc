@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/cluster_status.h"
 
+#include <vector>
+
 #include "api/find_condition.h"
 #include "operator/probes/reach.h"
 #include "operator/status/remedies.h"
@@ -11,6 +13,17 @@ namespace {
 // The reason of conditions about the webhook where there is none.
 constexpr char kGatedByPolicy[] = "GatedByPolicy";
 constexpr std::string_view kWebhookIsCalled = "the API server calls the webhook";
+
+constexpr char kCallsArrive[] = "the API server calls the webhook";
+
+// True if calls reach the webhook, as far as this operator or, before its first probe, the last one
+// knows.
+bool CallsArrive(Reach reach, const std::vector<api::Condition>& conditions) {
+  const api::Condition* before =
+      api::FindCondition(conditions, api::kMutatingWebhookConfigurationNotAvailable);
+  bool known = before != nullptr && before->message == kCallsArrive;
+  return reach == Reach::kReached || (reach == Reach::kUnknown && known);
+}
 
 }  // namespace
 
@@ -97,8 +110,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
                   (operands.reach == Reach::kUnknown && before != nullptr &&
                    before->message == kWebhookIsCalled);
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
-        called
-            ? std::string(kWebhookIsCalled)
+        CallsArrive(operands.reach, status.conditions)
+            ? kCallsArrive
             : "the webhook configuration makes the API server call the webhook; whether its calls "
               "arrive is not known yet");
   } else {

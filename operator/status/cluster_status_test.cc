@@ -63,6 +63,11 @@ TEST(ClusterStatusTest, AWebhookThatCallsDoNotReachIsNamed) {
   view.operands.reach = Reach::kReached;
   EXPECT_EQ(condition().status, "False");
   EXPECT_EQ(condition().message, "the API server calls the webhook");
+  // A new operator does not take it back before its first probe.
+  api::ClusterPodPlacementConfig config;
+  config.status = ClusterStatus({}, view, kNow);
+  view.operands.reach = Reach::kUnknown;
+  EXPECT_EQ(ClusterStatus(config, view, kNow + 1min).conditions, config.status.conditions);
   view.operands.reach = Reach::kUnreachable;
   EXPECT_EQ(TrueOnes(view), "MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
   EXPECT_EQ(condition().reason, "WebhookUnreachable");

@@ -12,7 +12,6 @@ namespace {
 
 // The reason of conditions about the webhook where there is none.
 constexpr char kGatedByPolicy[] = "GatedByPolicy";
-constexpr std::string_view kWebhookIsCalled = "the API server calls the webhook";
 
 constexpr char kCallsArrive[] = "the API server calls the webhook";
 
@@ -103,12 +102,6 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     set(api::kMutatingWebhookConfigurationNotAvailable, true, std::string(kWebhookUnreachable),
         "the API server cannot call the cluster's webhook: new pods are created without a gate");
   } else if (operands.webhook_configured) {
-    // What an earlier operator found out stays until a probe answers: a restart writes nothing.
-    const api::Condition* before =
-        api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable);
-    bool called = operands.reach == Reach::kReached ||
-                  (operands.reach == Reach::kUnknown && before != nullptr &&
-                   before->message == kWebhookIsCalled);
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
         CallsArrive(operands.reach, status.conditions)
             ? kCallsArrive

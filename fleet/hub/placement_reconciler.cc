@@ -111,7 +111,10 @@ Async<> PlacementReconciler::SayLeftOut(ObjectKey key, Excess excess) {
     store_.SaidLeftOut(key);
     co_return Ok();
   }
-  size_t bytes = KeptBytes(*placement, (*object)->body());
+  // Without the conditions, of which one will have this number.
+  Placement without = *placement;
+  without.status.conditions.clear();
+  size_t bytes = KeptBytes(without, (*object)->body());
   PlacementView view{
       .misconfigured = DescribeExcess(kPlacements.plural, kPlacementBudget, excess, bytes),
       .too_large = true,

@@ -208,7 +208,7 @@ TEST_F(PlacementReconcilerTest, WithoutRoomForItsDecisionsAPlacementKeepsThem) {
   SetSpec(R"({"numberOfClusters": 1})");
   ASSERT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Condition(kPlacementMisconfigured), "False Succeedconfigured");
-  EXPECT_EQ(Decisions(), "c1") << "fewer need no room";
+  EXPECT_EQ(Decisions(), "c2") << "fewer need no room, and c1 has the others'";
 }
 
 TEST_F(PlacementReconcilerTest, DecisionsThatAreNotKnownAreKept) {

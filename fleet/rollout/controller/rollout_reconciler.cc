@@ -98,7 +98,10 @@ Async<std::shared_ptr<const FleetPodPlacement>> RolloutReconciler::Find(ObjectKe
   }
   Result<FleetPodPlacement> read = FleetPodPlacement::FromJson((*object)->body());
   if (!read) co_return read.error().AsTerminal();
+  // Without the status, which will have this number.
+  FleetPodPlacementStatus status = std::exchange(read->status, {});
   size_t bytes = KeptBytes(*read, (*object)->body());
+  read->status = std::move(status);
   read->spec.objects.clear();
   read->too_large = true;
   read->problems = {

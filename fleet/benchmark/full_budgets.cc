@@ -101,13 +101,22 @@ Json PlacementObject(size_t number) {
       .Set("/spec", std::move(spec));
 }
 
+// The entries come in blocks, which are made once: there are millions.
 Json DecisionObject(size_t number) {
-  std::vector<std::string> clusters;
-  for (size_t i = 0; number < 40'000 && i < 100; ++i)
-    clusters.push_back(Cluster((number * 100 + i) % kClusters));
+  static const std::vector<Json> kPages = [] {
+    std::vector<Json> pages;
+    for (size_t page = 0; page < kClusters / 100; ++page) {
+      std::vector<std::string> clusters;
+      for (size_t i = 0; i < 100; ++i) clusters.push_back(Cluster(page * 100 + i));
+      pages.push_back(MakePlacementDecision("", "", "", clusters));
+    }
+    return pages;
+  }();
   std::string placement = "placement-" + std::to_string(number / 100);
-  return MakePlacementDecision(Tenant(number), placement + "-decision-" + std::to_string(number),
-                               placement, clusters);
+  std::string name = placement + "-decision-" + std::to_string(number);
+  Json decision = MakePlacementDecision(Tenant(number), name, placement, {});
+  if (number < 35'000) decision["status"] = kPages[number % kPages.size()].at("status");
+  return decision;
 }
 
 Json FleetObject(size_t number) {

@@ -170,6 +170,7 @@ TEST_F(MembershipTest, AnAcceptedClusterGetsNamespaceAccessAndSet) {
 }
 
 TEST_F(MembershipTest, ConditionsOfAMemberAreBounded) {
+  Start();
   Join("c1");
   Json object = Cluster("c1");
   for (int i = 0; i < 10; ++i) {

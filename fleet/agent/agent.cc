@@ -33,8 +33,8 @@ Options Applied(const kube::Resource& resource) {
   return options;
 }
 
-// What identifies a work.
-std::string WorkStub(std::string_view packed) {
+// What identifies an object of the hub.
+std::string StubOf(std::string_view packed) {
   kube::Result<Json> work = kube::UnpackJson(packed);
   Json stub;
   for (const char* field : {"name", "namespace", "uid"})
@@ -50,7 +50,19 @@ Options Works(const AgentOptions& agent) {
   options.budget = {.object = agent.max_work_bytes,
                     .one_namespace = agent.max_work_bytes,
                     .total = agent.max_work_bytes};
-  options.stub = WorkStub;
+  options.stub = StubOf;
+  return options;
+}
+
+// The ManagedCluster of this cluster: one object, whatever the hub sends.
+Options OwnCluster(const AgentOptions& agent) {
+  constexpr size_t kMaxBytes = size_t{1} << 20;
+  Options options;
+  options.field_selector = "metadata.name=" + agent.cluster;
+  options.resource = kManagedClusters;
+  options.max_objects = 1;
+  options.budget = {.object = kMaxBytes, .one_namespace = kMaxBytes, .total = kMaxBytes};
+  options.stub = StubOf;
   return options;
 }
 
@@ -60,9 +72,7 @@ Agent::Agent(kube::Client& hub, kube::Client& member, kube::Clock& clock,
              const AgentOptions& options, kube::ControllerObserver* observer)
     : clock_(clock),
       works_(hub, clock, Works(options)),
-      clusters_(hub, clock,
-                Options{.field_selector = "metadata.name=" + options.cluster,
-                        .resource = kManagedClusters}),
+      clusters_(hub, clock, OwnCluster(options)),
       cluster_configs_(member, clock, Applied(AppliedKinds().front())),
       configs_(member, clock, Applied(AppliedKinds().back())),
       usage_(member, clock),

@@ -137,8 +137,10 @@ void ReadTemplates(JsonReader& spec, FleetPodPlacement& fleet) {
     if (!keys.insert(key).second) AddProblem(fleet.problems, path, key + " is listed twice");
     AddTemplate<api::PodPlacementConfig>(config, path, fleet, bytes);
   }
-  if (bytes > kMaxTemplatesBytes)
+  if (bytes > kMaxTemplatesBytes) {
     AddProblem(fleet.problems, "spec", "the templates must have at most 512 KiB together");
+    fleet.spec.objects.clear();
+  }
   if (fleet.spec.objects.empty() && fleet.problems.empty())
     AddProblem(fleet.problems, "spec", "needs a clusterPodPlacementConfig or podPlacementConfigs");
 }
@@ -174,7 +176,22 @@ kube::Result<FleetPodPlacement> FleetPodPlacement::FromJson(const Json& json) {
     FieldErrors ignored;  // the hub replaces a status that does not fit
     fleet.status = api::ReadFields<FleetPodPlacementStatus>(*status, "status", ignored);
   }
+  fleet.hash = HashOf(fleet.spec);
   return fleet;
+}
+
+void FleetPodPlacement::Pack() {
+  if (spec.objects.empty()) return;
+  packed = kube::PackJson(Json(std::move(spec.objects)));
+  packed.shrink_to_fit();
+  spec.objects = {};
+}
+
+std::vector<Json> FleetPodPlacement::Objects() const {
+  if (packed.empty()) return spec.objects;
+  kube::Result<Json> objects = kube::UnpackJson(packed);
+  if (!objects || !objects->is_array()) return {};
+  return std::move(objects->get_ref<Json::array_t&>());
 }
 
 std::string HashOf(const std::vector<Json>& objects, bool adopt) {

@@ -44,6 +44,8 @@ inline constexpr std::string_view kReasonProgressing = "Progressing";
 inline constexpr std::string_view kReasonFailed = "Failed";    // none is progressing any more
 inline constexpr std::string_view kReasonStopped = "Stopped";  // clusters wait: too many failures
 inline constexpr std::string_view kReasonNoDecisions = "NoPlacementDecisions";  // of a Placement
+// Of both: a limit of fleet/api/budgets.h.
+inline constexpr std::string_view kReasonTooLarge = "TooLarge";
 
 // What happens to the objects in a cluster that is not chosen any more.
 enum class DeletionPolicy { kDelete, kOrphan };
@@ -126,6 +128,11 @@ struct FleetPodPlacement {
   // kInvalid only if `json` is not a JSON object.
   static kube::Result<FleetPodPlacement> FromJson(const kube::Json& json);
 
+  // Moves spec.objects to `packed`, which needs a tenth of their memory.
+  void Pack();
+  // spec.objects, also after Pack().
+  std::vector<kube::Json> Objects() const;
+
   std::string ns;
   std::string name;
   std::string uid;
@@ -136,6 +143,9 @@ struct FleetPodPlacement {
   FleetPodPlacementSpec spec;
   FleetPodPlacementStatus status;
   api::FieldErrors problems;
+  std::string hash;        // HashOf() the spec
+  bool too_large = false;  // the problem is a limit of fleet/api/budgets.h
+  std::string packed;      // CBOR
 };
 
 // The hash of what the agent applies: the objects, and whether it adopts. 16 hexadecimal digits.

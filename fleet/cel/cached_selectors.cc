@@ -247,6 +247,15 @@ std::vector<CachedSelectors::Batch> CachedSelectors::BatchesFor(const std::strin
 
 Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::string& cluster,
                                           Batch batch) {
+  if (std::string refusal = clusters_.Refusal(cluster); !refusal.empty()) {
+    std::vector<Outcome>& outcomes = known_[cluster];
+    outcomes.resize(selectors_.size(), kUnknown);
+    for (const Selector& selector : batch) {
+      std::optional<size_t> index = IndexIn(ns, selector);
+      if (index) outcomes[*index] = ErrorOf(selectors_[*index], refusal);
+    }
+    co_return Ok();
+  }
   std::optional<std::string> text = clusters_.Json(cluster);
   if (!text) {
     known_.erase(cluster);

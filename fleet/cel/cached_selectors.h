@@ -53,6 +53,8 @@ class ClusterTexts {
   // The ManagedCluster as JSON; nullopt if there is none.
   virtual std::optional<std::string> Json(const std::string& cluster) = 0;
   virtual ScoreTable Scores(const std::string& cluster) = 0;
+  // Why expressions cannot read the ManagedCluster, or "": then each is this error.
+  virtual std::string Refusal(const std::string& /*cluster*/) { return ""; }
 };
 
 // A selector of the Placements of a namespace.

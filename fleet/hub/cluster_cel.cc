@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/hub/cluster_cel.h"
 
+#include <string_view>
 #include <utility>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/placement.h"
 
@@ -21,6 +23,26 @@ void Trim(Unstructured& object) {
   object = Unstructured(std::move(body));
 }
 
+// What is kept of an object that exceeds the limits.
+std::string Stub(std::string_view packed) {
+  kube::Result<Json> object = kube::UnpackJson(packed);
+  Json stub;
+  stub["metadata"]["name"] = object ? kube::StringAt(*object, "metadata.name") : "";
+  return kube::PackJson(stub);
+}
+
+kube::InformerOptions<Unstructured> Options() {
+  kube::InformerOptions<Unstructured> options;
+  options.trim = Trim;
+  options.budget = {.object = kMaxCelClusterBytes,
+                    .one_namespace = kMaxCelClustersBytes,
+                    .total = kMaxCelClustersBytes};
+  options.stub = Stub;
+  options.max_objects = kClusterBudget.objects;
+  options.resource = kManagedClusters;
+  return options;
+}
+
 }  // namespace
 
 ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator,
@@ -28,7 +50,7 @@ ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator&
     : store_(store),
       tasks_(tasks),
       selectors_(evaluator, *this, clock, max_answered),
-      clusters_(client, clock, {.trim = Trim, .resource = kManagedClusters}) {
+      clusters_(client, clock, Options()) {
   clusters_.OnChange([this](kube::EventType, const kube::ObjectKey& cluster) {
     selectors_.ClusterChanged(cluster.name);
     store_.TouchCluster(cluster.name);
@@ -62,6 +84,12 @@ std::optional<std::string> ClusterCel::Json(const std::string& cluster) {
   std::optional<Unstructured> object = clusters_.Get({"", cluster});
   if (!object) return std::nullopt;
   return kube::DumpJson(object->body());
+}
+
+std::string ClusterCel::Refusal(const std::string& cluster) {
+  if (clusters_.Complete({"", cluster})) return "";
+  return "the ManagedCluster has more than " + std::to_string(kMaxCelClusterBytes) +
+         " bytes, or all have more than " + std::to_string(kMaxCelClustersBytes);
 }
 
 cel::ScoreTable ClusterCel::Scores(const std::string& cluster) {

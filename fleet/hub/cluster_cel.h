@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClusterCel: evaluates the CEL of Placements for the ManagedClusters of a hub. Expressions read
-// any field of the objects, so these are watched as a whole, from the first Placement with CEL on.
+// any field of the objects, so these are watched as a whole, from the first Placement with CEL on,
+// within the limits of fleet/api/budgets.h.
 // Thread: the client's.
 #pragma once
 
@@ -44,6 +45,7 @@ class ClusterCel final : public PlacementCel, private cel::ClusterTexts {
   // cel::ClusterTexts
   std::optional<std::string> Json(const std::string& cluster) override;
   cel::ScoreTable Scores(const std::string& cluster) override;
+  std::string Refusal(const std::string& cluster) override;
 
   FleetStore& store_;
   kube::TaskGroup& tasks_;

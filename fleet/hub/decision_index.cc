@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "fleet/api/budgets.h"
+
 namespace fleet {
 
 using kube::ObjectKey;
@@ -20,9 +22,10 @@ bool IsOlderVersion(std::string_view version, std::string_view than) {
   return numbers[0] < numbers[1];
 }
 
-std::vector<ObjectKey> DecisionIndex::Put(const PlacementDecision& decision) {
+std::vector<ObjectKey> DecisionIndex::Put(const PlacementDecision& decision, bool left_out) {
   ObjectKey key{decision.ns, decision.name};
   Page page = Packed(decision);
+  page.left_out = left_out;
   auto found = pages_.find(key);
   if (found != pages_.end()) {
     Page& before = found->second;
@@ -32,8 +35,8 @@ std::vector<ObjectKey> DecisionIndex::Put(const PlacementDecision& decision) {
     }
     bool same = before.owner_uid == page.owner_uid && before.placement == page.placement &&
                 before.group == page.group && before.deleting == page.deleting &&
-                before.has_status == page.has_status && before.clusters == page.clusters &&
-                before.scores == page.scores;
+                before.has_status == page.has_status && before.left_out == page.left_out &&
+                before.clusters == page.clusters && before.scores == page.scores;
     if (same) {
       Release(page);
       before.resource_version = std::move(page.resource_version);
@@ -47,14 +50,65 @@ std::vector<ObjectKey> DecisionIndex::Put(const PlacementDecision& decision) {
     if (std::find(placements.begin(), placements.end(), placement) == placements.end())
       placements.push_back(std::move(placement));
   }
+  size_t bytes = BytesOf(page);
+  bytes_of_[key.ns] += bytes;
+  bytes_ += bytes;
   pages_.emplace(std::move(key), std::move(page));
   return placements;
+}
+
+std::vector<ObjectKey> DecisionIndex::LeaveOut(PlacementDecision decision) {
+  decision.has_status = false;
+  decision.decisions.clear();
+  return Put(decision, /*left_out=*/true);
+}
+
+std::vector<ObjectKey> DecisionIndex::LeaveOut(const ObjectKey& decision) {
+  auto found = pages_.find(decision);
+  if (found == pages_.end() || found->second.left_out) return {};
+  const Page& page = found->second;
+  PlacementDecision bare;
+  bare.ns = decision.ns;
+  bare.name = decision.name;
+  bare.uid = page.uid;
+  bare.resource_version = page.resource_version;
+  bare.deleting = page.deleting;
+  bare.owner_uid = page.owner_uid;
+  bare.placement = page.placement;
+  return LeaveOut(std::move(bare));
+}
+
+bool DecisionIndex::Incomplete(const ObjectKey& placement) const {
+  if (overflow_.contains(placement.ns)) return true;
+  bool incomplete = false;
+  ForEachPage(placement, 0, [&](const ObjectKey&, const Page& page) {
+    incomplete = incomplete || page.left_out;
+  });
+  return incomplete;
+}
+
+DecisionIndex::Bytes DecisionIndex::BytesOf(const ObjectKey& placement) const {
+  Bytes bytes{.total = bytes_};
+  ForEachPage(placement, 0,
+              [&](const ObjectKey&, const Page& page) { bytes.own += BytesOf(page); });
+  auto of_namespace = bytes_of_.find(placement.ns);
+  if (of_namespace != bytes_of_.end()) bytes.of_namespace = of_namespace->second;
+  return bytes;
+}
+
+size_t DecisionIndex::BytesOf(const Page& page) {
+  return DecisionBytes(page.clusters.size(), !page.scores.empty());
 }
 
 std::vector<ObjectKey> DecisionIndex::Remove(const ObjectKey& decision) {
   auto found = pages_.find(decision);
   if (found == pages_.end()) return {};
   Release(found->second);
+  size_t bytes = BytesOf(found->second);
+  bytes_ -= bytes;
+  auto of_namespace = bytes_of_.find(decision.ns);
+  of_namespace->second -= bytes;
+  if (of_namespace->second == 0) bytes_of_.erase(of_namespace);
   std::vector<ObjectKey> placements;
   if (!found->second.placement.empty()) {
     ObjectKey placement{decision.ns, found->second.placement};

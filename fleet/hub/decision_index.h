@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -34,8 +35,26 @@ class DecisionIndex {
   // process has written itself.
   // Returns: the Placements of which the change is, by their label before and after; empty if
   // nothing but the resourceVersion changed.
-  std::vector<kube::ObjectKey> Put(const PlacementDecision& decision);
+  std::vector<kube::ObjectKey> Put(const PlacementDecision& decision) {
+    return Put(decision, /*left_out=*/false);
+  }
   std::vector<kube::ObjectKey> Remove(const kube::ObjectKey& decision);
+
+  // One that exceeds a budget (fleet/api/budgets.h): only its Placement stays known, which is
+  // Incomplete() then. Both return what Put() returns.
+  std::vector<kube::ObjectKey> LeaveOut(PlacementDecision decision);
+  std::vector<kube::ObjectKey> LeaveOut(const kube::ObjectKey& decision);
+  // There are PlacementDecisions in this namespace that will not be known.
+  void SetOverflow(const std::string& ns) { overflow_.insert(ns); }
+  // Whether it is not known what `placement` has selected.
+  bool Incomplete(const kube::ObjectKey& placement) const;
+  // DecisionBytes() of all.
+  struct Bytes {
+    size_t own = 0;  // of `placement`
+    size_t of_namespace = 0;
+    size_t total = 0;
+  };
+  Bytes BytesOf(const kube::ObjectKey& placement) const;
 
   // The PlacementDecisions with the label of `placement`, and those with the name of one of its
   // first `wanted` pages. `uid`: of the Placement.
@@ -62,11 +81,14 @@ class DecisionIndex {
     std::optional<GroupLabels> group;
     bool deleting = false;
     bool has_status = false;
+    bool left_out = false;
     std::vector<uint32_t> clusters;
     std::vector<std::optional<int64_t>> scores;  // empty if none has one
   };
 
+  std::vector<kube::ObjectKey> Put(const PlacementDecision& decision, bool left_out);
   Page Packed(const PlacementDecision& decision);
+  static size_t BytesOf(const Page& page);
   // Ends the use of the clusters of a page.
   void Release(const Page& page);
   StoredPage Unpacked(const kube::ObjectKey& key, const Page& page,
@@ -83,6 +105,9 @@ class DecisionIndex {
   std::vector<DecisionCounts::value_type*> clusters_;
   std::vector<uint32_t> free_ids_;
   DecisionCounts& counts_;
+  std::unordered_map<std::string, size_t> bytes_of_;  // by namespace
+  size_t bytes_ = 0;
+  std::set<std::string> overflow_;
 };
 
 }  // namespace fleet

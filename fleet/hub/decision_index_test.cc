@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/placement_decision.h"
 #include "fleet/scheduling/fleet.h"
 #include "kube/types/resource.h"
@@ -30,6 +31,38 @@ PlacementDecision Page(const std::string& name, std::vector<Decision> decisions)
           .group_index = "0",
           .group_name = "",
           .decisions = std::move(decisions)};
+}
+
+TEST(DecisionIndex, WhatIsLeftOutMakesThePlacementIncomplete) {
+  DecisionCounts counts;
+  DecisionIndex index(counts);
+  const ObjectKey placement{"ns", "p"};
+  (void)index.Put(Page("p-decision-1", {{"c1"}, {"c2", 7}}));
+  EXPECT_EQ(index.BytesOf(placement).own, DecisionBytes(2, true));
+  EXPECT_FALSE(index.Incomplete(placement));
+
+  // One that is stored, and one that never was.
+  EXPECT_THAT(index.LeaveOut(ObjectKey{"ns", "p-decision-1"}), ElementsAre(placement));
+  EXPECT_TRUE(index.Incomplete(placement));
+  EXPECT_THAT(counts, IsEmpty());
+  EXPECT_THAT(index.LeaveOut(Page("p-decision-2", {{"c3"}})), ElementsAre(placement));
+  EXPECT_THAT(counts, IsEmpty());
+  EXPECT_EQ(index.BytesOf(placement).own, 2 * DecisionBytes(0, false));
+  EXPECT_FALSE(index.Incomplete({"ns", "other"}));
+
+  // With the same resourceVersion, when there is room again.
+  EXPECT_THAT(index.Put(Page("p-decision-1", {{"c1"}, {"c2", 7}})), ElementsAre(placement));
+  EXPECT_TRUE(index.Incomplete(placement));
+  (void)index.Remove({"ns", "p-decision-2"});
+  EXPECT_FALSE(index.Incomplete(placement));
+  EXPECT_THAT(index.OwnOf(placement), UnorderedElementsAre(Pair("c1", 1), Pair("c2", 1)));
+
+  index.SetOverflow("ns");
+  EXPECT_TRUE(index.Incomplete({"ns", "other"}));
+  EXPECT_FALSE(index.Incomplete({"elsewhere", "p"}));
+  (void)index.Remove({"ns", "p-decision-1"});
+  EXPECT_EQ(index.BytesOf(placement).total, 0u);
+  EXPECT_EQ(index.BytesOf(placement).of_namespace, 0u);
 }
 
 TEST(DecisionIndex, GivesBackWhatIsStored) {

@@ -158,6 +158,7 @@ bool FleetStore::IsKnown(const Placement& stored, const Placement& delivered) {
 
 void FleetStore::Store(Placement placement) {
   ObjectKey key{placement.ns, placement.name};
+  left_out_.erase(key);
   placements_in_[key.ns].insert(key.name);
   PlacementReads reads(placement.spec);
   if (reads.whole_object() || HasCel(key)) ++cel_changes_;
@@ -165,15 +166,68 @@ void FleetStore::Store(Placement placement) {
   Tell({std::move(key)});
 }
 
-void FleetStore::RemovePlacement(const ObjectKey& placement) {
+bool FleetStore::Drop(const ObjectKey& placement) {
   if (HasCel(placement)) ++cel_changes_;
-  if (placements_.erase(placement) == 0) return;
+  if (placements_.erase(placement) == 0) return false;
   auto names = placements_in_.find(placement.ns);
   names->second.erase(placement.name);
   if (names->second.empty()) placements_in_.erase(names);
+  return true;
+}
+
+void FleetStore::RemovePlacement(const ObjectKey& placement) {
+  bool known = left_out_.erase(placement) > 0;
+  known = Drop(placement) || known;
+  if (!known) return;
   Tell({placement});
   // It may have waited for a time.
   if (complete_) wake_(placement);
+}
+
+void FleetStore::LeaveOut(const ObjectKey& placement, Excess excess) {
+  // Those that are not known otherwise are as many as users make.
+  bool unknown = excess == Excess::kOwnerObjects || excess == Excess::kObjects;
+  if (unknown && left_out_.size() >= kPlacementBudget.objects) return;
+  bool stored = Drop(placement);
+  left_out_.insert_or_assign(placement, excess);
+  if (stored) Tell({placement});
+  if (complete_) wake_(placement);
+}
+
+void FleetStore::LeaveOutCluster(const std::string& name, ManagedCluster* read) {
+  auto stored = fleet_.clusters.find(name);
+  if (read == nullptr && stored == fleet_.clusters.end()) return;
+  ManagedCluster bare = read == nullptr ? stored->second : std::move(*read);
+  bare.claims = Properties();
+  bare.problems.clear();
+  if (KeptBytes(bare, kube::Json()) > kMaxBareClusterBytes) return RemoveCluster(name);
+  Put(std::move(bare));
+}
+
+std::optional<Excess> FleetStore::LeftOut(const ObjectKey& placement) const {
+  auto found = left_out_.find(placement);
+  if (found == left_out_.end()) return std::nullopt;
+  return found->second;
+}
+
+void FleetStore::SaidLeftOut(const ObjectKey& placement) {
+  std::optional<Excess> excess = LeftOut(placement);
+  if (excess == Excess::kOwnerObjects || excess == Excess::kObjects) left_out_.erase(placement);
+}
+
+void FleetStore::LeaveOutDecision(const ObjectKey& decision, Excess excess,
+                                  PlacementDecision* read) {
+  std::vector<ObjectKey> placements;
+  if (read == nullptr) {
+    placements = decisions_.LeaveOut(decision);
+  } else if (excess == Excess::kOwnerObjects || excess == Excess::kObjects) {
+    decisions_.SetOverflow(decision.ns);
+    if (!read->placement.empty()) placements.push_back({decision.ns, read->placement});
+  } else {
+    placements = decisions_.LeaveOut(std::move(*read));
+  }
+  Tell(placements);
+  for (const ObjectKey& placement : placements) WakeOne(placement);
 }
 
 void FleetStore::Put(const PlacementDecision& decision) {
@@ -202,6 +256,7 @@ void FleetStore::TellUsersOf(const std::string& set) {
 void FleetStore::WakeAll() {
   complete_ = true;
   for (const auto& [key, entry] : placements_) wake_(key);
+  for (const auto& [key, excess] : left_out_) wake_(key);
 }
 
 const Placement* FleetStore::Find(const ObjectKey& placement) const {

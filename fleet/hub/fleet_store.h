@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "fleet/api/add_on_placement_score.h"
+#include "fleet/api/budgets.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/placement.h"
@@ -56,6 +58,12 @@ class FleetStore {
   void RemoveScore(const kube::ObjectKey& scores);
   void RemovePlacement(const kube::ObjectKey& placement);
   void RemoveDecision(const kube::ObjectKey& decision);
+  // What exceeds a budget (fleet/api/budgets.h). The Placement is woken, so that its status says
+  // so. `decision`: nullptr if it is the stored one.
+  void LeaveOut(const kube::ObjectKey& placement, Excess excess);
+  // `read`: nullptr if it is the stored one.
+  void LeaveOutCluster(const std::string& name, ManagedCluster* read);
+  void LeaveOutDecision(const kube::ObjectKey& decision, Excess excess, PlacementDecision* read);
 
   // What this process has written itself, so that the next pass knows it before the watch does.
   // Wakes no Placement, neither now nor when the watch delivers the same.
@@ -83,6 +91,10 @@ class FleetStore {
   // Valid until the Placement changes; nullptr if there is none.
   const Placement* Find(const kube::ObjectKey& placement) const;
   size_t placements() const { return placements_.size(); }
+  // Which limit a Placement exceeds that exists and is not stored. nullopt for any other.
+  std::optional<Excess> LeftOut(const kube::ObjectKey& placement) const;
+  // The status of one that is left out was written.
+  void SaidLeftOut(const kube::ObjectKey& placement);
   // Whether Placements of `ns` may select the cluster: it exists, and is in a set that is bound in
   // the namespace.
   bool MaySelect(const std::string& ns, const std::string& cluster) const;
@@ -105,6 +117,8 @@ class FleetStore {
   // Whether a watch delivers what is stored already, or something older.
   static bool IsKnown(const Placement& stored, const Placement& delivered);
   void Store(Placement placement);
+  // Returns: whether it was stored.
+  bool Drop(const kube::ObjectKey& placement);
   std::set<std::string> SetsOf(const ManagedCluster& cluster) const;
   // Wakes the Placements that may select clusters of `set`, where `notices`.
   void WakeUsersOf(const std::string& set, const Notices& notices);
@@ -130,6 +144,8 @@ class FleetStore {
   std::unordered_map<std::string, std::set<std::string>> bound_in_;  // set -> namespaces
   std::unordered_map<kube::ObjectKey, PlacementEntry> placements_;
   std::unordered_map<std::string, std::set<std::string>> placements_in_;  // namespace -> names
+  // Placements that are not in placements_.
+  std::unordered_map<kube::ObjectKey, Excess> left_out_;
 };
 
 }  // namespace fleet

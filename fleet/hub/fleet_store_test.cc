@@ -218,5 +218,23 @@ TEST_F(FleetStoreTest, DecisionsWakeTheirPlacementAlone) {
   EXPECT_EQ(store_.fleet().decisions.at("c1"), 1);
 }
 
+TEST(FleetStoreBudgetTest, AClusterThatIsLeftOutLosesItsClaimsOnly) {
+  kube::FakeClock clock;
+  FleetStore store(clock, [](const kube::ObjectKey&) {});
+  MakeObject object = MakeManagedCluster("c1").Label("a", "b");
+  object.Set("/status/clusterClaims", kube::MustParseJson(R"([{"name": "n", "value": "v"}])"));
+  store.Put(object.As<ManagedCluster>());
+  store.LeaveOutCluster("c1", nullptr);
+  const ManagedCluster& stored = store.fleet().clusters.at("c1");
+  EXPECT_EQ(stored.claims.size(), 0u);
+  EXPECT_EQ(stored.labels.Find("a"), "b");
+
+  for (int i = 0; i < 100; ++i) object.Label("label-" + std::to_string(i), std::string(60, 'l'));
+  ManagedCluster large = object.As<ManagedCluster>();
+  store.LeaveOutCluster("c1", &large);
+  EXPECT_FALSE(store.fleet().clusters.contains("c1"));
+  store.LeaveOutCluster("c1", nullptr);
+}
+
 }  // namespace
 }  // namespace fleet

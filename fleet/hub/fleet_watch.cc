@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "fleet/api/budgets.h"
+
 namespace fleet {
 
 using kube::ObjectKey;
@@ -10,28 +12,50 @@ using kube::Result;
 
 FleetWatch::FleetWatch(kube::Client& client, kube::Clock& clock, FleetStore& store)
     : store_(store),
-      clusters_(client, clock, {.resource = kManagedClusters}),
-      sets_(client, clock, {.resource = kManagedClusterSets}),
-      bindings_(client, clock, {.resource = kManagedClusterSetBindings}),
-      scores_(client, clock, {.resource = kAddOnPlacementScores}),
-      placements_(client, clock, {.resource = kPlacements}),
-      decisions_(client, clock, {.resource = kPlacementDecisions}) {
+      clusters_(client, clock, kManagedClusters, kClusterBudget,
+                NewFollower<ManagedCluster>(
+                    {.put = [this](ManagedCluster cluster) { store_.Put(std::move(cluster)); },
+                     .leave_out =
+                         [this](const ObjectKey& key, Excess excess, ManagedCluster* read) {
+                           if (excess == Excess::kObjects) return store_.RemoveCluster(key.name);
+                           store_.LeaveOutCluster(key.name, read);
+                         },
+                     .remove = [this](const ObjectKey& key) { store_.RemoveCluster(key.name); }})),
+      sets_(client, clock, {.max_objects = kMaxSets, .resource = kManagedClusterSets}),
+      bindings_(client, clock,
+                {.max_objects = kMaxSetBindings, .resource = kManagedClusterSetBindings}),
+      scores_(client, clock, kAddOnPlacementScores, kScoreBudget,
+              NewFollower<AddOnPlacementScore>(
+                  {.put = [this](AddOnPlacementScore scores) { store_.Put(std::move(scores)); },
+                   .leave_out = [this](const ObjectKey& key, Excess,
+                                       AddOnPlacementScore*) { store_.RemoveScore(key); },
+                   .remove = [this](const ObjectKey& key) { store_.RemoveScore(key); }})),
+      placements_(client, clock, kPlacements, kPlacementBudget,
+                  NewFollower<Placement>(
+                      {.put = [this](Placement placement) { store_.Put(std::move(placement)); },
+                       .leave_out = [this](const ObjectKey& key, Excess excess,
+                                           Placement*) { store_.LeaveOut(key, excess); },
+                       .remove = [this](const ObjectKey& key) { store_.RemovePlacement(key); }})),
+      decisions_(client, clock, kPlacementDecisions, kDecisionBudget,
+                 NewFollower<PlacementDecision>(
+                     {.put = [this](PlacementDecision decision) { store_.Put(decision); },
+                      .leave_out =
+                          [this](const ObjectKey& key, Excess excess, PlacementDecision* read) {
+                            store_.LeaveOutDecision(key, excess, read);
+                          },
+                      .remove = [this](const ObjectKey& key) { store_.RemoveDecision(key); }})) {
   auto put = [this](auto object) { store_.Put(std::move(object)); };
-  FollowHanded(clusters_, put, [this](const ObjectKey& key) { store_.RemoveCluster(key.name); });
   FollowHanded(sets_, put, [this](const ObjectKey& key) { store_.RemoveSet(key.name); });
   FollowHanded(bindings_, put, [this](const ObjectKey& key) { store_.RemoveBinding(key); });
-  FollowHanded(scores_, put, [this](const ObjectKey& key) { store_.RemoveScore(key); });
-  FollowHanded(placements_, put, [this](const ObjectKey& key) { store_.RemovePlacement(key); });
-  FollowHanded(decisions_, put, [this](const ObjectKey& key) { store_.RemoveDecision(key); });
 }
 
 void FleetWatch::Start(kube::TaskGroup& tasks) {
-  tasks.Spawn("watch-managedclusters", clusters_.Run());
+  clusters_.Start(tasks, "watch-managedclusters");
   tasks.Spawn("watch-managedclustersets", sets_.Run());
   tasks.Spawn("watch-managedclustersetbindings", bindings_.Run());
-  tasks.Spawn("watch-addonplacementscores", scores_.Run());
-  tasks.Spawn("watch-placements", placements_.Run());
-  tasks.Spawn("watch-placementdecisions", decisions_.Run());
+  scores_.Start(tasks, "watch-addonplacementscores");
+  placements_.Start(tasks, "watch-placements");
+  decisions_.Start(tasks, "watch-placementdecisions");
   tasks.Spawn("watches-complete", AwaitSync());
 }
 

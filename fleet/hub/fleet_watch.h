@@ -4,11 +4,14 @@
 // they exist. Thread: the client's.
 #pragma once
 
+#include <array>
+
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/placement.h"
 #include "fleet/api/placement_decision.h"
+#include "fleet/bounds/bounded_watch.h"
 #include "fleet/hub/fleet_store.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -29,6 +32,10 @@ class FleetWatch {
   kube::Async<> WaitForSync();
   // The number of watches that are not complete yet.
   int incomplete() const;
+  // The watches whose objects have a budget (fleet/api/budgets.h).
+  std::array<BoundedWatch*, 4> bounded() {
+    return {&clusters_, &scores_, &placements_, &decisions_};
+  }
 
  private:
   template <class T>
@@ -37,12 +44,12 @@ class FleetWatch {
   boost::asio::awaitable<void> AwaitSync();
 
   FleetStore& store_;
-  Informer<ManagedCluster> clusters_;
+  BoundedWatch clusters_;
   Informer<ManagedClusterSet> sets_;
   Informer<ManagedClusterSetBinding> bindings_;
-  Informer<AddOnPlacementScore> scores_;
-  Informer<Placement> placements_;
-  Informer<PlacementDecision> decisions_;
+  BoundedWatch scores_;
+  BoundedWatch placements_;
+  BoundedWatch decisions_;
 };
 
 }  // namespace fleet

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/hub/leader.h"
 
+#include "fleet/api/budgets.h"
 #include "fleet/hub/explain.h"
 #include "kube/base/notifier.h"
+#include "kube/types/core.pb.h"
 
 namespace fleet {
 
@@ -25,6 +27,10 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
                  options_.works},
                 options_.workers) {
   store_.OnDecisions([this](const ObjectKey& key) { rollouts_.PlacementChanged(key); });
+  ForEachBounded([this](BoundedWatch& watch) {
+    watch.Listen([this](const kube::Resource& resource, const ObjectKey& key,
+                        const std::string& message) { RecordLeftOut(resource, key, message); });
+  });
   if (options_.membership) membership_.emplace(parts_.client, parts_.clock, *options_.membership);
   parts_.current = this;
 }
@@ -35,6 +41,16 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   rollouts_.Start(tasks);
   if (membership_) membership_->Start(tasks);
   co_return;
+}
+
+void Leader::RecordLeftOut(const kube::Resource& resource, const ObjectKey& key,
+                           const std::string& message) {
+  kube::core::ObjectReference reference;
+  reference.set_api_version(resource.ApiVersion());
+  reference.set_kind(std::string(resource.kind));
+  reference.set_namespace_(key.ns);
+  reference.set_name(key.name);
+  parts_.events.Record(reference, /*warning=*/true, kTooLarge, message);
 }
 
 struct Leader::Question {

@@ -7,7 +7,9 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
 
+#include "fleet/bounds/bounded_watch.h"
 #include "fleet/cel/evaluator.h"
 #include "fleet/hub/cluster_cel.h"
 #include "fleet/hub/fleet_store.h"
@@ -70,11 +72,20 @@ class Leader final : public kube::Term {
   bool busy() { return controller_.queue().size() > 0 || rollouts_.busy(); }
   const FleetStore& store() const { return store_; }
   const RolloutStore& rollouts() const { return rollouts_.store(); }
+  // Calls `visit` with each watch whose objects have a budget (fleet/api/budgets.h).
+  template <class Visit>
+  void ForEachBounded(const Visit& visit) {
+    for (BoundedWatch* watch : watch_.bounded()) visit(*watch);
+    visit(rollouts_.fleets());
+  }
   const std::optional<Membership>& membership() const { return membership_; }
   // As Explain() (explain.h). A task of the term: the caller may outlive it.
   kube::Async<kube::Json> Answer(kube::ObjectKey placement, std::optional<kube::Json> simulated);
 
  private:
+  void RecordLeftOut(const kube::Resource& resource, const kube::ObjectKey& key,
+                     const std::string& message);
+
   struct Question;
   boost::asio::awaitable<void> AnswerTo(std::shared_ptr<Question> question,
                                         kube::ObjectKey placement,

@@ -8,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "fleet/api/budgets.h"
 #include "fleet/cel/evaluator.h"
+#include "fleet/hub/leader_metrics.h"
 #include "fleet/testing/hub_fixture.h"
 #include "fleet/testing/make_object.h"
+#include "kube/metrics/metrics.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -147,6 +150,41 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
   EXPECT_TRUE(Await([&] {
     return Condition(kPlacements, {"ns", "typo"}, kPlacementMisconfigured) == "True Misconfigured";
   }));
+}
+
+TEST_F(LeaderTest, CelReadsNoClusterThatIsTooLarge) {
+  Pass(kCoalesce);
+  Json selector = {
+      {"celSelector", {{"celExpressions", {"has(managedCluster.metadata.annotations)"}}}}};
+  Json predicate = {{"requiredClusterSelector", selector}};
+  for (const char* cluster : {"c11", "c12"}) {
+    size_t bytes = cluster == std::string("c11") ? kMaxCelClusterBytes : 10;
+    api_.PatchJson(kManagedClusters, {"", cluster},
+                   {{"metadata", {{"annotations", {{"a", std::string(bytes, 'a')}}}}}});
+  }
+  api_.CreateJson(kPlacements,
+                  MakePlacement("ns", "cel").Set("/spec/predicates", Json::array({predicate})));
+  ASSERT_TRUE(Await([&] { return Decided("cel") == 1; }));
+  EXPECT_THAT(Selected("cel"), ElementsAre("c12"));
+  kube::Result<Json> answer = kube::Run(io_, leader_.Answer({"ns", "cel"}, {}));
+  ASSERT_THAT(answer, kube::IsOk());
+  EXPECT_THAT(kube::DumpJson(*answer), HasSubstr("the ManagedCluster has more than 32768 bytes"));
+}
+
+TEST_F(LeaderTest, WhatIsLeftOutIsAnEventAndAMetric) {
+  kube::Metrics metrics;
+  AddStoreMetrics(metrics, current_);
+  EXPECT_THAT(metrics.Render(), HasSubstr("mto_fleet_left_out{kind=\"AddOnPlacementScore\"} 0"));
+  Pass(kCoalesce);
+  const size_t events = events_.size();
+  Json score = MakeScore("c20", "r", "s", 9);
+  for (int i = 0; i < 400; ++i)
+    score["status"]["scores"].push_back({{"name", "s" + std::to_string(i)}, {"value", i % 100}});
+  api_.CreateJson(kAddOnPlacementScores, score);
+  kube::Drain(io_);
+  EXPECT_FALSE(leader_.store().fleet().scores.contains("c20"));
+  EXPECT_EQ(events_.size(), events + 1);
+  EXPECT_THAT(metrics.Render(), HasSubstr("mto_fleet_left_out{kind=\"AddOnPlacementScore\"} 1"));
 }
 
 TEST_F(LeaderTest, RolloutsFollowTheDecisions) {

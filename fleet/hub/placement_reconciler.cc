@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "fleet/api/reading.h"
 #include "fleet/api/reference_to.h"
+#include "fleet/bounds/find_by_name.h"
 #include "fleet/cel/cached_selectors.h"
 #include "fleet/hub/placement_status.h"
 #include "fleet/hub/ranking.h"
@@ -56,6 +58,10 @@ Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
     const Placement* placement = store_.Find(request.key);
     if (placement == nullptr) {
       Forget(request.key);
+      if (std::optional<Excess> excess = store_.LeftOut(request.key)) {
+        Result<> said = co_await SayLeftOut(request.key, *excess);
+        if (!said) co_return said.error();
+      }
       co_return Outcome::Done();
     }
     if (placement->deleting || !IsOurs(*placement)) co_return Outcome::Done();
@@ -94,11 +100,68 @@ bool PlacementReconciler::IsOurs(const Placement& placement) {
   return false;
 }
 
+Async<> PlacementReconciler::SayLeftOut(ObjectKey key, Excess excess) {
+  Result<std::optional<Unstructured>> object = co_await FindByName(client_, kPlacements, key);
+  if (!object) co_return object.error();
+  if (!*object) {
+    store_.SaidLeftOut(key);
+    co_return Ok();
+  }
+  Result<Placement> placement = Placement::FromJson((*object)->body());
+  if (!placement || placement->deleting || !IsOurs(*placement)) {
+    store_.SaidLeftOut(key);
+    co_return Ok();
+  }
+  // Without the conditions, of which one will have this number.
+  Placement without = *placement;
+  without.status.conditions.clear();
+  size_t bytes = KeptBytes(without, (*object)->body());
+  PlacementView view{
+      .misconfigured = DescribeExcess(kPlacements.plural, kPlacementBudget, excess, bytes),
+      .too_large = true,
+      .kept = true};
+  Pass pass;
+  pass.status = StatusOf(*placement, view, clock_.WallNow());
+  pass.placement = std::move(*placement);
+  Result<> written = co_await WriteStatus(pass);
+  if (!written) co_return written.error();
+  attempts_.erase(key);
+  store_.SaidLeftOut(key);
+  co_return Ok();
+}
+
+std::string PlacementReconciler::ExceedsDecisions(const ObjectKey& key,
+                                                  const std::vector<WantedPage>& wanted) const {
+  size_t bytes = 0;
+  for (const WantedPage& page : wanted) {
+    bool scored = std::any_of(page.decisions.begin(), page.decisions.end(),
+                              [](const Decision& decision) { return decision.score.has_value(); });
+    bytes += DecisionBytes(page.decisions.size(), scored);
+  }
+  DecisionIndex::Bytes stored = store_.decisions().BytesOf(key);
+  if (bytes <= stored.own) return "";
+  std::optional<Excess> excess;
+  if (stored.of_namespace - stored.own + bytes > kDecisionBudget.owner) excess = Excess::kOwner;
+  if (stored.total - stored.own + bytes > kDecisionBudget.total) excess = Excess::kTotal;
+  if (!excess) return "";
+  return "the new decision " +
+         DescribeExcess(kPlacementDecisions.plural, kDecisionBudget, *excess, bytes);
+}
+
 PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement) {
   Pass pass;
   pass.placement = placement;
   ObjectKey key{placement.ns, placement.name};
   WallTime now = clock_.WallNow();
+  if (store_.decisions().Incomplete(key)) {
+    PlacementView unknown{.misconfigured =
+                              "some of its PlacementDecisions exceed the limits of "
+                              "the hub and are not known",
+                          .too_large = true,
+                          .kept = true};
+    pass.status = StatusOf(placement, unknown, now);
+    return pass;
+  }
   Scheduled result = Schedule(placement, store_.decisions().OwnOf(key), store_.fleet(), now,
                               cel_.Begin(placement.ns), options_.schedule);
   pass.next = result.requeue_at;
@@ -123,10 +186,17 @@ PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement
   if (!view.kept) {
     WantedDecisions wanted =
         WantedOf(placement, result.misconfigured ? NoDecisions() : result.groups);
-    PlanWrites(wanted.pages, pass);
-    if (!pass.plan.empty()) pass.changes.totals = Ranking(result);
-    view.groups = std::move(wanted.groups);
-    if (pass.scores_written) view.scores_written = now;
+    std::string excess = ExceedsDecisions(key, wanted.pages);
+    if (!excess.empty()) {
+      view.misconfigured = std::move(excess);
+      view.too_large = true;
+      view.kept = true;
+    } else {
+      PlanWrites(wanted.pages, pass);
+      if (!pass.plan.empty()) pass.changes.totals = Ranking(result);
+      view.groups = std::move(wanted.groups);
+      if (pass.scores_written) view.scores_written = now;
+    }
   }
   pass.status = StatusOf(placement, view, now);
   return pass;
@@ -182,11 +252,13 @@ Async<> PlacementReconciler::WriteStatus(Pass& pass) {
   if (pass.status == placement.status) co_return Ok();
   ObjectKey key{placement.ns, placement.name};
   auto last = attempts_.find(key);
+  Json status = StatusToJson(pass.status);
+  const size_t status_hash = std::hash<std::string>()(kube::DumpJson(status));
   if (last != attempts_.end() && last->second.resource_version == placement.resource_version &&
-      last->second.status == pass.status)
+      last->second.status_hash == status_hash)
     co_return Ok();
   Json patch = {{"metadata", {{"resourceVersion", placement.resource_version}}},
-                {"status", StatusToJson(pass.status)}};
+                {"status", std::move(status)}};
   std::string subresource = "status";
   Result<Unstructured> written = co_await kube::PatchObject(
       client_, kPlacements, key, kube::kMergePatch, std::move(patch), std::move(subresource));
@@ -195,7 +267,7 @@ Async<> PlacementReconciler::WriteStatus(Pass& pass) {
   if (!written) co_return written.error().Prefix("write the status");
   Result<Placement> stored = Placement::FromJson(written->body());
   if (!stored) co_return stored.error();
-  attempts_[key] = {stored->resource_version, pass.status};
+  attempts_[key] = {stored->resource_version, status_hash};
   store_.PutWritten(std::move(*stored));
   co_return Ok();
 }

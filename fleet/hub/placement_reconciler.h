@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "fleet/api/budgets.h"
 #include "fleet/hub/decision_events.h"
 #include "fleet/hub/decision_writer.h"
 #include "fleet/hub/fleet_store.h"
@@ -59,8 +60,13 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
 
   // Whether `placement` is to be reconciled; if its claim is incomplete, records an event, once.
   bool IsOurs(const Placement& placement);
+  // For a Placement that exceeds a limit and is not with the store: says so in its status.
+  kube::Async<> SayLeftOut(kube::ObjectKey key, Excess excess);
   // No I/O.
   Pass Decide(const Placement& placement);
+  // Why there is no room for the decisions that are wanted, or "". Fewer than before always have.
+  std::string ExceedsDecisions(const kube::ObjectKey& key,
+                               const std::vector<WantedPage>& wanted) const;
   // Plans the writes of `wanted`, on the pages where clusters are already, unless only scores
   // differ and were written a moment ago.
   void PlanWrites(std::vector<WantedPage>& wanted, Pass& pass);
@@ -89,7 +95,7 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
   // prunes, another attempt would not store more.
   struct Attempt {
     std::string resource_version;
-    PlacementStatus status;
+    size_t status_hash = 0;
   };
   std::unordered_map<kube::ObjectKey, Attempt> attempts_;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "fleet/api/budgets.h"
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/testing/no_cel.h"
 #include "fleet/testing/hub_fixture.h"
@@ -145,6 +146,80 @@ TEST_F(PlacementReconcilerTest, FollowsClusters) {
   Taint("c1", "[]");
   ASSERT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Decisions(), "c2 c3") << "Steady";
+}
+
+// A spec that needs more than kPlacementBudget.object.
+std::string LargeSpec() {
+  Json names = Json::array();
+  for (int i = 0; i < 20'000; ++i) names.push_back("set-" + std::to_string(i));
+  return kube::DumpJson({{"clusterSets", std::move(names)}});
+}
+
+TEST_F(PlacementReconcilerTest, ATooLargeOneKeepsItsDecisionsAndSaysSo) {
+  CreatePlacement(R"({"numberOfClusters": 2})");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  woken_.clear();
+  SetSpec(LargeSpec());
+  EXPECT_THAT(woken_, ElementsAre("ns/p"));
+  EXPECT_EQ(store_.Find({"ns", "p"}), nullptr);
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kPlacementMisconfigured), "True TooLarge");
+  EXPECT_THAT(kube::DumpJson(Status()), HasSubstr("at most 1048576 are allowed"));
+  EXPECT_EQ(Decisions(), "c1 c2");
+  EXPECT_EQ(Status()["numberOfSelectedClusters"], 2);
+  int writes = api_.CountWrites();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(api_.CountWrites(), writes);
+
+  SetSpec(R"({"numberOfClusters": 3})");
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kPlacementMisconfigured), "False Succeedconfigured");
+  EXPECT_EQ(Decisions(), "c1 c2 c3");
+}
+
+TEST_F(PlacementReconcilerTest, ATooLargeOneThatIsDeletedIsForgotten) {
+  Start();
+  CreatePlacement(LargeSpec());
+  kube::Drain(io_);
+  EXPECT_EQ(store_.LeftOut({"ns", "p"}), Excess::kObject);
+  api_.DeleteJson(kPlacements, {"ns", "p"});
+  kube::Drain(io_);
+  EXPECT_EQ(store_.LeftOut({"ns", "p"}), std::nullopt);
+  ASSERT_THAT(Reconcile(), IsOk());
+}
+
+// Decisions of other Placements that use up the namespace's budget.
+TEST_F(PlacementReconcilerTest, WithoutRoomForItsDecisionsAPlacementKeepsThem) {
+  CreatePlacement(R"({"numberOfClusters": 2})");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  PlacementDecision other{.ns = "ns", .placement = "other", .has_status = true};
+  other.decisions.resize(10'000, {.cluster = "c1"});
+  const size_t pages = kDecisionBudget.owner / DecisionBytes(other.decisions.size(), false);
+  for (size_t i = 0; i <= pages; ++i) {
+    other.name = "other-" + std::to_string(i);
+    store_.PutWritten(other);
+  }
+  SetSpec(R"({"numberOfClusters": 3})");
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kPlacementMisconfigured), "True TooLarge");
+  EXPECT_EQ(Decisions(), "c1 c2");
+  SetSpec(R"({"numberOfClusters": 1})");
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kPlacementMisconfigured), "False Succeedconfigured");
+  EXPECT_EQ(Decisions(), "c2") << "fewer need no room, and c1 has the others'";
+}
+
+TEST_F(PlacementReconcilerTest, DecisionsThatAreNotKnownAreKept) {
+  CreatePlacement(R"({"numberOfClusters": 2})");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  store_.LeaveOutDecision({"ns", "p-decision-1"}, Excess::kOwner, nullptr);
+  EXPECT_THAT(woken_, testing::Contains("ns/p"));
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kPlacementMisconfigured), "True TooLarge");
+  EXPECT_EQ(Decisions(), "c1 c2");
 }
 
 // The decision stays as it is.

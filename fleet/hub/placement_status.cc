@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/conditions.h"
+#include "fleet/api/budgets.h"
 #include "fleet/api/names.h"
 
 namespace fleet {
@@ -22,7 +23,8 @@ PlacementStatus StatusOf(const Placement& placement, const PlacementView& view,
                       now);
   };
   if (view.misconfigured) {
-    set(kPlacementMisconfigured, true, kMisconfigured, *view.misconfigured);
+    set(kPlacementMisconfigured, true, view.too_large ? kTooLarge : kMisconfigured,
+        *view.misconfigured);
   } else {
     set(kPlacementMisconfigured, false, kSucceedConfigured, "Placement configurations check pass");
   }

@@ -19,6 +19,8 @@ namespace fleet {
 struct PlacementView {
   // "PLUGIN:WHY"; nullopt if nothing is wrong with the Placement.
   std::optional<std::string> misconfigured;
+  // `misconfigured` is that a limit is exceeded (fleet/api/budgets.h).
+  bool too_large = false;
   // The decisions are those of an earlier pass: what the status says about them stays.
   bool kept = false;
   // Unless `kept`: of the condition PlacementSatisfied.

@@ -14,6 +14,7 @@ struct Told {
   std::string_view event;
 };
 constexpr Told kTold[] = {{kRolledOut, kReasonStopped, true, "RolloutStopped"},
+                          {kRolledOut, kReasonTooLarge, true, "TooLarge"},
                           {kRolledOut, kReasonFailed, true, "RolloutFailed"},
                           {kRolledOut, kReasonSucceeded, false, "RolloutSucceeded"},
                           {kAccepted, kReasonInvalid, true, "InvalidSpec"}};

@@ -102,6 +102,9 @@ struct RolloutPlan {
   std::vector<std::string> stopped;
   std::vector<std::string> undecided;  // the names of the Placements without decisions
   int64_t ignored = 0;                 // as PlacementRollout::ignored, of all
+  // Clusters whose turn it is, but for whose work objects there is no room
+  // (RolloutStore::HasRoom()).
+  int64_t without_room = 0;
   // When a deadline or minSuccessTime passes next. Absent: not before something changes.
   std::optional<kube::WallTime> look_again;
 

@@ -63,6 +63,7 @@ class Hub {
   // One pass of a controller. Returns: the writes, as "+c1" (created), "c1" (patched), "-c1".
   std::vector<std::string> Pass() {
     FleetPodPlacement parsed = *FleetPodPlacement::FromJson(fleet);
+    parsed.Pack();
     std::map<std::string, StoredWork> read;
     std::map<std::string, ClusterWork> states;
     for (const auto& [cluster, json] : works) {
@@ -76,10 +77,10 @@ class Hub {
     for (const PlacementRef& ref : parsed.spec.placements)
       placements.push_back(RolloutOf(ref, &placement, pages, kEveryCluster));
     if (parsed.deleting) placements.clear();
-    RolloutPlan plan = PlanRollout(placements, states, HashOf(parsed.spec), now);
+    RolloutPlan plan = PlanRollout(placements, states, parsed.hash, now);
     std::vector<std::string> done;
-    for (const WorkWrite& write : WorkWrites(kPodPlacementWorkKind, parsed, plan, read, now))
-      done.push_back(Do(write));
+    for (const WorkWrite& write : WorkWrites(parsed, plan, read, now))
+      done.push_back(Do(write, BodyOf(kPodPlacementWorkKind, parsed, write)));
     FleetPodPlacementStatus status = StatusOf(parsed, &plan, now);
     status_changed = status != parsed.status;
     fleet["status"] = StatusToJson(status);
@@ -113,18 +114,19 @@ class Hub {
   bool status_changed = false;
 
  private:
-  std::string Do(const WorkWrite& write) {
+  std::string Do(const WorkWrite& write, const Json& body) {
     EXPECT_EQ(write.name, "team.web");
     switch (write.kind) {
       case WorkWrite::Kind::kCreate:
         EXPECT_FALSE(works.contains(write.cluster));
-        works[write.cluster] = write.body;
+        works[write.cluster] = body;
         works[write.cluster]["metadata"]["resourceVersion"] = "1";
         return "+" + write.cluster;
-      case WorkWrite::Kind::kPatch: {
+      case WorkWrite::Kind::kPatch:
+      case WorkWrite::Kind::kPatchPolicy: {
         Json& work = works.at(write.cluster);
-        EXPECT_EQ(write.body["metadata"]["resourceVersion"], work["metadata"]["resourceVersion"]);
-        work.merge_patch(write.body);
+        EXPECT_EQ(body["metadata"]["resourceVersion"], work["metadata"]["resourceVersion"]);
+        work.merge_patch(body);
         work["metadata"]["resourceVersion"] = write.resource_version + "1";
         return write.cluster;
       }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/find_condition.h"
+#include "fleet/api/budgets.h"
 #include "kube/base/join.h"
 
 namespace fleet {
@@ -15,11 +16,9 @@ std::string Clusters(int64_t number) {
 
 // Reasons of kRolledOut, and the states.
 constexpr std::pair<std::string_view, std::string_view> kStates[] = {
-    {kReasonProgressing, "progressing"},
-    {kReasonSucceeded, "succeeded"},
-    {kReasonFailed, "failed"},
-    {kReasonStopped, "stopped"},
-    {kReasonNoDecisions, "undecided"}};
+    {kReasonProgressing, "progressing"}, {kReasonSucceeded, "succeeded"},
+    {kReasonFailed, "failed"},           {kReasonStopped, "stopped"},
+    {kReasonTooLarge, "stopped"},        {kReasonNoDecisions, "undecided"}};
 
 // "1 of 3 clusters succeeded, 1 failed, 1 waiting"
 std::string Summary(const RolloutCounts& counts) {
@@ -42,7 +41,13 @@ api::Condition RolledOut(const RolloutPlan& plan) {
   api::Condition condition{.type = std::string(kRolledOut), .status = "False"};
   const RolloutCounts& counts = plan.counts;
   condition.message = Summary(counts);
-  if (!plan.stopped.empty()) {
+  if (plan.without_room > 0) {
+    condition.reason = kReasonTooLarge;
+    condition.message += "; " + Clusters(plan.without_room) +
+                         " without room: a namespace's FleetPodPlacements may have " +
+                         std::to_string(kMaxWorksOfNamespace) + " work objects, those of the hub " +
+                         std::to_string(kMaxWorks);
+  } else if (!plan.stopped.empty()) {
     condition.reason = kReasonStopped;
     condition.message += "; " + kube::Join(plan.stopped);
   } else if (!plan.undecided.empty()) {
@@ -78,7 +83,7 @@ FleetPodPlacementStatus StatusOf(const FleetPodPlacement& fleet, const RolloutPl
   if (!fleet.problems.empty()) {
     set({.type = std::string(kAccepted),
          .status = "False",
-         .reason = std::string(kReasonInvalid),
+         .reason = std::string(fleet.too_large ? kReasonTooLarge : kReasonInvalid),
          .message = api::Describe(fleet.problems)});
     return status;
   }
@@ -87,7 +92,7 @@ FleetPodPlacementStatus StatusOf(const FleetPodPlacement& fleet, const RolloutPl
        .reason = std::string(kReasonValid),
        .message = "The spec is valid"});
   if (plan == nullptr) return status;
-  status.hash = HashOf(fleet.spec);
+  status.hash = fleet.hash;
   status.clusters = plan->counts;
   status.failures = plan->failures;
   set(RolledOut(*plan));

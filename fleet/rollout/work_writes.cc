@@ -7,50 +7,35 @@ namespace {
 using kube::Json;
 using kube::WallTime;
 
-WorkWrite Create(const WorkKind& kind, const FleetPodPlacement& fleet, const std::string& cluster,
-                 const PodPlacementWorkSpec& spec) {
-  std::string name = WorkName(fleet.ns, fleet.name);
-  Json body = {{"apiVersion", kind.resource.ApiVersion()},
-               {"kind", std::string(kind.resource.kind)},
-               {"metadata",
-                {{"name", name},
-                 {"namespace", cluster},
-                 {"labels",
-                  {{std::string(kWorkNamespaceLabel), fleet.ns},
-                   {std::string(kWorkNameLabel), fleet.name}}}}}};
-  body.merge_patch(kind.content(name, spec));
-  return {.kind = WorkWrite::Kind::kCreate,
-          .cluster = cluster,
-          .name = std::move(name),
-          .body = std::move(body)};
-}
-
-WorkWrite Patch(const StoredWork& work, Json change) {
-  change["metadata"]["resourceVersion"] = work.resource_version;
-  return {.kind = WorkWrite::Kind::kPatch,
+WorkWrite WriteTo(WorkWrite::Kind kind, const StoredWork& work, WallTime given_at = {}) {
+  return {.kind = kind,
           .cluster = work.cluster,
           .name = work.name,
           .uid = work.uid,
           .resource_version = work.resource_version,
-          .body = std::move(change)};
-}
-
-WorkWrite Delete(const StoredWork& work) {
-  return {.kind = WorkWrite::Kind::kDelete,
-          .cluster = work.cluster,
-          .name = work.name,
-          .uid = work.uid,
-          .resource_version = work.resource_version};
+          .given_at = given_at};
 }
 
 // The spec that a cluster with the newest objects must have.
-PodPlacementWorkSpec NewestSpec(const FleetPodPlacement& fleet, const std::string& hash,
-                                WallTime given_at) {
-  return {.hash = hash,
+PodPlacementWorkSpec NewestSpec(const FleetPodPlacement& fleet, WallTime given_at) {
+  return {.hash = fleet.hash,
           .given_at = given_at,
-          .objects = fleet.spec.objects,
+          .objects = fleet.Objects(),
           .deletion_policy = fleet.spec.deletion_policy,
           .adopt = fleet.spec.adopt};
+}
+
+Json NewObject(const WorkKind& kind, const FleetPodPlacement& fleet, const WorkWrite& write) {
+  Json body = {{"apiVersion", kind.resource.ApiVersion()},
+               {"kind", std::string(kind.resource.kind)},
+               {"metadata",
+                {{"name", write.name},
+                 {"namespace", write.cluster},
+                 {"labels",
+                  {{std::string(kWorkNamespaceLabel), fleet.ns},
+                   {std::string(kWorkNameLabel), fleet.name}}}}}};
+  body.merge_patch(kind.content(write.name, NewestSpec(fleet, write.given_at)));
+  return body;
 }
 
 }  // namespace
@@ -66,30 +51,42 @@ StoredWork StoredWorkOf(const PodPlacementWork& work) {
                     HashOf(work.spec.objects, work.spec.adopt) == work.spec.hash};
 }
 
-std::vector<WorkWrite> WorkWrites(const WorkKind& kind, const FleetPodPlacement& fleet,
-                                  const RolloutPlan& plan,
+Json BodyOf(const WorkKind& kind, const FleetPodPlacement& fleet, const WorkWrite& write) {
+  if (write.kind == WorkWrite::Kind::kDelete) return nullptr;
+  if (write.kind == WorkWrite::Kind::kCreate) return NewObject(kind, fleet, write);
+  Json patch = write.kind == WorkWrite::Kind::kPatch
+                   ? kind.content(write.name, NewestSpec(fleet, write.given_at))
+                   : kind.policy(fleet.spec.deletion_policy);
+  patch["metadata"]["resourceVersion"] = write.resource_version;
+  return patch;
+}
+
+std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
                                   const std::map<std::string, StoredWork>& works, WallTime now) {
+  using Kind = WorkWrite::Kind;
   std::vector<WorkWrite> writes;
-  const std::string hash = HashOf(fleet.spec);
   for (const auto& [cluster, target] : plan.targets) {
     auto found = works.find(cluster);
     if (found == works.end()) {
-      if (target == Target::kNewest)
-        writes.push_back(Create(kind, fleet, cluster, NewestSpec(fleet, hash, now)));
+      if (target != Target::kNewest) continue;
+      writes.push_back({.kind = Kind::kCreate,
+                        .cluster = cluster,
+                        .name = WorkName(fleet.ns, fleet.name),
+                        .given_at = now});
       continue;
     }
     const StoredWork& work = found->second;
     bool same_policy = work.deletion_policy == fleet.spec.deletion_policy;
     if (target == Target::kNewest) {
-      bool same_hash = work.state.hash == hash;
+      bool same_hash = work.state.hash == fleet.hash;
       if (same_hash && work.intact && same_policy) continue;
       // With the newest hash, the time stays; other clients may have changed the rest.
       WallTime given_at = same_hash ? work.state.given_at : now;
-      writes.push_back(Patch(work, kind.content(work.name, NewestSpec(fleet, hash, given_at))));
+      writes.push_back(WriteTo(Kind::kPatch, work, given_at));
     } else if (!same_policy) {
-      writes.push_back(Patch(work, kind.policy(fleet.spec.deletion_policy)));
+      writes.push_back(WriteTo(Kind::kPatchPolicy, work));
     } else if (target == Target::kRemoved && !work.state.deleting) {
-      writes.push_back(Delete(work));
+      writes.push_back(WriteTo(Kind::kDelete, work));
     }
   }
   return writes;

@@ -2,7 +2,8 @@
 // WorkWrites() - what a hub writes so that the work objects of a FleetPodPlacement are as a plan
 // says. Pure. Nothing is written twice: where the objects are right already, there is no write.
 //
-// Each write stands alone. One that fails, because the object changed since, is planned again.
+// Each write stands alone. One that fails, because the object changed since, is planned again. The
+// body of one may have 512 KiB, so it is made when it is sent (BodyOf()).
 #pragma once
 
 #include <map>
@@ -20,17 +21,21 @@ namespace fleet {
 
 struct WorkWrite {
   enum class Kind {
-    kCreate,  // `body` is the object
-    kPatch,   // `body` is a merge patch; it has the resourceVersion that it was made on
-    kDelete,  // guarded by `uid` and `resource_version`
+    kCreate,
+    kPatch,        // the spec; a merge patch, with the resourceVersion that it was made on
+    kPatchPolicy,  // the same, of the deletionPolicy alone
+    kDelete,       // guarded by `uid` and `resource_version`
   };
   Kind kind;
   std::string cluster;  // the namespace of the object
   std::string name;
   std::string uid;
   std::string resource_version;
-  kube::Json body;
+  kube::WallTime given_at{};  // of the spec
 };
+
+// The object, or the merge patch, of a write for `fleet`; null for kDelete.
+kube::Json BodyOf(const WorkKind& kind, const FleetPodPlacement& fleet, const WorkWrite& write);
 
 // What a hub keeps of a work object: not the objects in it, which may have 512 KiB.
 struct StoredWork {
@@ -46,13 +51,11 @@ struct StoredWork {
 
 StoredWork StoredWorkOf(const PodPlacementWork& work);
 
-// `works` are the work objects of `fleet` by cluster, as the plan was made on; all are of `kind`.
-// By cluster name.
+// `works` are the work objects of `fleet` by cluster, as the plan was made on. By cluster name.
 //
 // A change of deletionPolicy reaches all clusters at once, and before a work object is deleted: the
 // deletion follows in the next plan.
-std::vector<WorkWrite> WorkWrites(const WorkKind& kind, const FleetPodPlacement& fleet,
-                                  const RolloutPlan& plan,
+std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
                                   const std::map<std::string, StoredWork>& works,
                                   kube::WallTime now);
 

@@ -6,7 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/reference_to.h"
+#include "fleet/bounds/find_by_name.h"
 #include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
 #include "kube/client/typed.h"
@@ -24,6 +26,9 @@ using kube::Outcome;
 using kube::Result;
 using kube::Unstructured;
 
+// Of packed objects.
+constexpr size_t kLargeObjects = 32 * 1024;
+
 bool HasFinalizer(const FleetPodPlacement& fleet) {
   return std::find(fleet.finalizers.begin(), fleet.finalizers.end(), kFleetFinalizer) !=
          fleet.finalizers.end();
@@ -37,7 +42,7 @@ RolloutPlan RolloutReconciler::Plan(const FleetPodPlacement& fleet) const {
     for (const PlacementRef& ref : fleet.spec.placements)
       placements.push_back(decisions_.DecidedBy(fleet.ns, ref));
   }
-  return PlanRollout(placements, store_.StatesOf({fleet.ns, fleet.name}), HashOf(fleet.spec),
+  return PlanRollout(placements, store_.StatesOf({fleet.ns, fleet.name}), fleet.hash,
                      clock_.WallNow());
 }
 
@@ -46,12 +51,15 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   kube::Executor executor = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(executor, boost::asio::use_awaitable);
 
-  std::shared_ptr<const FleetPodPlacement> fleet = store_.Find(request.key);
+  Result<std::shared_ptr<const FleetPodPlacement>> found = co_await Find(request.key);
+  if (!found) co_return found.error();
+  std::shared_ptr<const FleetPodPlacement> fleet = std::move(*found);
   if (fleet == nullptr) co_return Outcome::Done();
   if (fleet->deleting && !HasFinalizer(*fleet)) co_return Outcome::Done();
   if (!fleet->deleting && !fleet->problems.empty()) {
     Result<> reported = co_await WriteStatus(*fleet, nullptr);
     if (!reported) co_return reported.error();
+    store_.SaidLeftOut(request.key);
     co_return Outcome::Done();
   }
   if (!HasFinalizer(*fleet)) {
@@ -63,7 +71,7 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
 
   RolloutPlan plan = Plan(*fleet);
   std::vector<WorkWrite> writes =
-      WorkWrites(works_, *fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
+      WorkWrites(*fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
   Result<> written = co_await Write(*fleet, plan, std::move(writes));
 
   if (fleet->deleting && written && store_.WorksOf(request.key).empty()) {
@@ -77,23 +85,69 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   co_return kube::OutcomeAt(plan.look_again, clock_.WallNow());
 }
 
-Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+Async<std::shared_ptr<const FleetPodPlacement>> RolloutReconciler::Find(ObjectKey key) {
+  std::shared_ptr<const FleetPodPlacement> fleet = store_.Find(key);
+  std::optional<Excess> excess = store_.LeftOut(key);
+  if (fleet != nullptr || !excess) co_return fleet;
+  Result<std::optional<Unstructured>> object =
+      co_await FindByName(client_, kFleetPodPlacements, key);
+  if (!object) co_return object.error();
+  if (!*object) {
+    store_.SaidLeftOut(key);
+    co_return fleet;
+  }
+  Result<FleetPodPlacement> read = FleetPodPlacement::FromJson((*object)->body());
+  if (!read) co_return read.error().AsTerminal();
+  // Without the status, which will have this number.
+  FleetPodPlacementStatus status = std::exchange(read->status, {});
+  size_t bytes = KeptBytes(*read, (*object)->body());
+  read->status = std::move(status);
+  read->spec.objects.clear();
+  read->too_large = true;
+  read->problems = {
+      {"spec", DescribeExcess(kFleetPodPlacements.plural, kFleetBudget, *excess, bytes)}};
+  fleet = std::make_shared<const FleetPodPlacement>(std::move(*read));
+  co_return fleet;
+}
+
+Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, RolloutPlan& plan,
                                  std::vector<WorkWrite> writes) {
   std::optional<Error> first;
   std::map<std::string, std::string> unwritten;
   for (const WorkWrite& write : writes) {
-    Result<> done = co_await WriteOne(write);
+    if (write.kind == WorkWrite::Kind::kCreate && !store_.HasRoom(fleet.ns)) {
+      ++plan.without_room;
+      continue;
+    }
+    Result<> done = co_await WriteOne(fleet, write);
     if (done) continue;
     if (!first) first = done.error().Prefix("cluster " + write.cluster);
     if (plan.targets.at(write.cluster) == Target::kNewest)
       unwritten.emplace(write.cluster, done.error().message());
   }
-  store_.SetUnwritten({fleet.ns, fleet.name}, HashOf(fleet.spec), unwritten);
+  store_.SetUnwritten({fleet.ns, fleet.name}, fleet.hash, unwritten);
+  if (plan.without_room > 0) {
+    plan.counts.progressing -= std::min(plan.without_room, plan.counts.progressing);
+    kube::WallTime again = clock_.WallNow() + kRoomAgain;
+    if (!plan.look_again || again < *plan.look_again) plan.look_again = again;
+  }
   if (first) co_return *first;
   co_return Ok();
 }
 
-Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
+Async<std::shared_ptr<void>> RolloutReconciler::BeginLarge() {
+  while (large_) {
+    Result<> waited = co_await large_ended_.Wait();
+    if (!waited) co_return waited.error();
+  }
+  large_ = true;
+  co_return std::shared_ptr<void>(this, [this](void*) {
+    large_ = false;
+    large_ended_.NotifyAll();
+  });
+}
+
+Async<> RolloutReconciler::WriteOne(const FleetPodPlacement& fleet, const WorkWrite& write) {
   ObjectKey key{write.cluster, write.name};
   if (write.kind == WorkWrite::Kind::kDelete) {
     kube::DeleteOptions options;
@@ -104,7 +158,15 @@ Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
     if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
     co_return Ok();
   }
-  Json body = write.body;
+  const bool large =
+      fleet.packed.size() > kLargeObjects && write.kind != WorkWrite::Kind::kPatchPolicy;
+  std::shared_ptr<void> slot;
+  if (large) {
+    Result<std::shared_ptr<void>> begun = co_await BeginLarge();
+    if (!begun) co_return begun.error();
+    slot = std::move(*begun);
+  }
+  Json body = BodyOf(works_, fleet, write);
   Result<Unstructured> stored = Error::Internal("");
   if (write.kind == WorkWrite::Kind::kCreate) {
     Unstructured object(std::move(body));

@@ -7,6 +7,8 @@
 // Thread: the client's.
 #pragma once
 
+#include <chrono>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@
 #include "fleet/rollout/work_writes.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/notifier.h"
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
@@ -49,13 +52,23 @@ class RolloutReconciler final : public kube::Reconciler {
 
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
+  // How soon there may be room for more work objects.
+  static constexpr std::chrono::minutes kRoomAgain{1};
+
  private:
+  // The FleetPodPlacement from the store; from the API server, with the problem, if it is left out;
+  // nullptr if there is none.
+  kube::Async<std::shared_ptr<const FleetPodPlacement>> Find(kube::ObjectKey key);
   RolloutPlan Plan(const FleetPodPlacement& fleet) const;
   kube::Async<> SetFinalizer(const FleetPodPlacement& fleet, bool present);
   // Errors: the first one, after all writes have been tried.
-  kube::Async<> Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+  // What had no room is in the plan then.
+  kube::Async<> Write(const FleetPodPlacement& fleet, RolloutPlan& plan,
                       std::vector<WorkWrite> writes);
-  kube::Async<> WriteOne(const WorkWrite& write);
+  kube::Async<> WriteOne(const FleetPodPlacement& fleet, const WorkWrite& write);
+  // Resumes when no other write with large objects is in progress; the next one may begin when what
+  // is returned is destroyed. Errors: kCancelled.
+  kube::Async<std::shared_ptr<void>> BeginLarge();
   kube::Async<> WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan);
 
   kube::Client& client_;
@@ -64,6 +77,9 @@ class RolloutReconciler final : public kube::Reconciler {
   const RolloutDecisions& decisions_;
   kube::EventRecorder& events_;
   const WorkKind works_;
+  // Parsed objects need up to 25 times the memory of their text, and there are several workers.
+  bool large_ = false;
+  kube::Notifier large_ended_;
 };
 
 }  // namespace fleet

@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fleet/api/budgets.h"
 #include "fleet/rollout/controller/rollout_store.h"
 #include "fleet/rollout/work_kind.h"
 #include "fleet/testing/hub_fixture.h"
@@ -133,6 +138,101 @@ TEST_F(RolloutReconcilerTest, RollsOutAndWritesNothingTwice) {
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(*outcome, Outcome::Done());
   EXPECT_EQ(Condition(kRolledOut), "True Succeeded");
+}
+
+TEST_F(RolloutReconcilerTest, WhatExceedsABudgetIsNotRolledOutAndStays) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  woken_.clear();
+  store_.WakeAll();
+  store_.LeaveOut(kWeb, Excess::kTotal);
+  EXPECT_THAT(woken_, ElementsAre("team/web", "team/web"));
+  api_.PatchJson(
+      kFleetPodPlacements, kWeb,
+      {{"spec", {{"clusterPodPlacementConfig", {{"spec", {{"logVerbosity", "Debug"}}}}}}}});
+  int writes = api_.CountWrites();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kAccepted), "False TooLarge");
+  EXPECT_THAT(kube::DumpJson(Fleet()["status"]),
+              testing::HasSubstr("all fleetpodplacements of the hub may have 4194304 together"));
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(api_.CountWrites(), writes + 1) << "the status";
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(api_.CountWrites(), writes + 1);
+
+  // It can be deleted.
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), IsEmpty());
+  for (const char* cluster : {"c1", "c2"}) store_.RemoveWork({cluster, "team.web"});
+  EXPECT_THAT(woken_, testing::SizeIs(4));
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(api_.GetJson(kFleetPodPlacements, kWeb));
+  ASSERT_THAT(Reconcile(), IsOk());
+}
+
+TEST_F(RolloutReconcilerTest, WithoutRoomClustersGetNoFirstWork) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  PodPlacementWork other{.name = "team.other", .owner_ns = "team", .owner_name = "other"};
+  for (size_t i = 2; i < kMaxWorksOfNamespace; ++i) {
+    other.ns = "m" + std::to_string(i);
+    store_.Put(other);
+  }
+  for (const char* cluster : {"c1", "c2"}) Succeed(cluster);
+  Watch();
+  Result<Outcome> outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), std::chrono::milliseconds(RolloutReconciler::kRoomAgain));
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(Condition(kRolledOut), "False TooLarge");
+  EXPECT_THAT(kube::DumpJson(Fleet()["status"]), testing::HasSubstr("may have 15000 work objects"));
+  EXPECT_EQ(events_.size(), 1u);
+
+  store_.RemoveWork({other.ns, other.name});
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2", "c3"));
+  EXPECT_EQ(Condition(kRolledOut), "False Progressing");
+}
+
+TEST_F(RolloutReconcilerTest, EachNamespaceHasAShareOfTheWorks) {
+  auto fill = [this](const std::string& ns, size_t works) {
+    PodPlacementWork work{.name = ns + ".w", .owner_ns = ns, .owner_name = "w"};
+    size_t stored = 0;
+    for (; stored < works && store_.HasRoom(ns); ++stored) {
+      work.ns = "m" + std::to_string(stored);
+      store_.Put(work);
+    }
+    return stored;
+  };
+  EXPECT_EQ(fill("a", kMaxWorks), kMaxWorksOfNamespace);
+  EXPECT_EQ(fill("b", kMaxWorks), kMaxWorksBeyondShares - kMaxWorksOfNamespace + 2 * kShareOfWorks);
+  EXPECT_EQ(fill("c", kMaxWorks), kShareOfWorks);
+  EXPECT_EQ(fill("d", kMaxWorks), kShareOfWorks);
+  // Clusters that cannot be written count, too.
+  store_.Put(*FleetPodPlacement::FromJson(Json(Web())));
+  std::map<std::string, std::string> errors;
+  for (size_t i = 0; i < 2 * kShareOfWorks; ++i) errors["m" + std::to_string(i)] = "no";
+  store_.SetUnwritten(kWeb, "h", errors);
+  EXPECT_FALSE(store_.HasRoom("team"));
+  EXPECT_EQ(store_.StatesOf(kWeb).size(), kShareOfWorks);
+  store_.SetUnwritten(kWeb, "h", {});
+  EXPECT_TRUE(store_.HasRoom("team"));
+}
+
+TEST_F(RolloutReconcilerTest, LargeObjectsAreWritten) {
+  Json fleet = Web();
+  fleet["spec"]["clusterPodPlacementConfig"]["metadata"]["annotations"]["a"] =
+      std::string(60'000, 'a');
+  api_.CreateJson(kFleetPodPlacements, fleet);
+  Watch();
+  EXPECT_THAT(store_.Find(kWeb)->spec.objects, IsEmpty()) << "packed";
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  Json work = *api_.GetJson(kPodPlacementWorks, {"c2", "team.web"});
+  EXPECT_EQ(work["spec"]["objects"][0]["metadata"]["annotations"]["a"], std::string(60'000, 'a'));
 }
 
 TEST_F(RolloutReconcilerTest, AStoppedRolloutIsOneEvent) {

@@ -8,6 +8,7 @@
 
 #include "fleet/rollout/progress.h"
 #include "kube/base/one_line.h"
+#include "kube/base/utf8.h"
 
 namespace fleet {
 namespace {
@@ -39,6 +40,8 @@ void RolloutStore::Put(FleetPodPlacement fleet) {
   if (stored != nullptr && stored->uid == fleet.uid &&
       IsKnown(stored->resource_version, fleet.resource_version))
     return;
+  fleet.Pack();
+  left_out_.erase(key);
   stored = std::make_shared<const FleetPodPlacement>(std::move(fleet));
   WakeOne(key);
 }
@@ -48,12 +51,60 @@ void RolloutStore::PutWritten(FleetPodPlacement fleet) {
   auto found = fleets_.find(key);
   if (found == fleets_.end() || IsKnown(found->second->resource_version, fleet.resource_version))
     return;
+  fleet.Pack();
   found->second = std::make_shared<const FleetPodPlacement>(std::move(fleet));
 }
 
 void RolloutStore::RemoveFleet(const ObjectKey& fleet) {
   fleets_.erase(fleet);
-  unwritten_.erase(fleet);
+  left_out_.erase(fleet);
+  ForgetUnwritten(fleet);
+}
+
+void RolloutStore::LeaveOut(const ObjectKey& fleet, Excess excess) {
+  // Those that are not known otherwise are as many as users make.
+  bool unknown = excess == Excess::kOwnerObjects || excess == Excess::kObjects;
+  if (unknown && left_out_.size() >= kFleetBudget.objects) return;
+  fleets_.erase(fleet);
+  left_out_.insert_or_assign(fleet, excess);
+  if (complete_) wake_(fleet);
+}
+
+std::optional<Excess> RolloutStore::LeftOut(const ObjectKey& fleet) const {
+  auto found = left_out_.find(fleet);
+  if (found == left_out_.end()) return std::nullopt;
+  return found->second;
+}
+
+void RolloutStore::SaidLeftOut(const ObjectKey& fleet) {
+  std::optional<Excess> excess = LeftOut(fleet);
+  if (excess == Excess::kOwnerObjects || excess == Excess::kObjects) left_out_.erase(fleet);
+}
+
+void RolloutStore::CountOne(const std::string& ns) {
+  ++work_count_;
+  if (++works_of_[ns] > kShareOfWorks) ++beyond_shares_;
+}
+
+void RolloutStore::UncountOne(const std::string& ns) {
+  auto of_namespace = works_of_.find(ns);
+  --work_count_;
+  if (of_namespace->second > kShareOfWorks) --beyond_shares_;
+  if (--of_namespace->second == 0) works_of_.erase(of_namespace);
+}
+
+bool RolloutStore::HasRoom(const std::string& ns) const {
+  auto found = works_of_.find(ns);
+  size_t own = found == works_of_.end() ? 0 : found->second;
+  return work_count_ < kMaxWorks && own < kMaxWorksOfNamespace &&
+         (own < kShareOfWorks || beyond_shares_ < kMaxWorksBeyondShares);
+}
+
+void RolloutStore::ForgetUnwritten(const ObjectKey& fleet) {
+  auto found = unwritten_.find(fleet);
+  if (found == unwritten_.end()) return;
+  for (size_t i = 0; i < found->second.size(); ++i) UncountOne(fleet.ns);
+  unwritten_.erase(found);
 }
 
 ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
@@ -73,6 +124,7 @@ ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
       !added && stored->second.uid == work.uid ? &stored->second.state : nullptr;
   next.state = Follow(before, std::move(next.state), MinSuccessTime(owner), clock_.WallNow());
   stored->second = std::move(next);
+  if (added) CountOne(owner.ns);
   owners_[{work.ns, work.name}] = owner;
   return owner;
 }
@@ -88,7 +140,7 @@ void RolloutStore::RemoveWork(const ObjectKey& work) {
   ObjectKey owner = entry->second;
   owners_.erase(entry);
   auto works = works_.find(owner);
-  works->second.erase(work.ns);
+  if (works->second.erase(work.ns) > 0) UncountOne(owner.ns);
   if (works->second.empty()) works_.erase(works);
   WakeOne(owner);
 }
@@ -106,16 +158,19 @@ void RolloutStore::SetUnwritten(const ObjectKey& fleet, const std::string& hash,
                                 const std::map<std::string, std::string>& errors) {
   std::map<std::string, ClusterWork> before;
   if (auto found = unwritten_.find(fleet); found != unwritten_.end()) {
-    before = std::move(found->second);
-    unwritten_.erase(found);
+    before = found->second;
+    ForgetUnwritten(fleet);
   }
   for (const auto& [cluster, error] : errors) {
+    // Without room, it is not known since when: it is written again all the same.
+    if (!HasRoom(fleet.ns)) break;
+    CountOne(fleet.ns);
     auto known = before.find(cluster);
     bool same = known != before.end() && known->second.hash == hash;
     ClusterWork& work = unwritten_[fleet][cluster];
     work = {.hash = hash,
             .given_at = same ? known->second.given_at : clock_.WallNow(),
-            .message = kube::OneLine(error),
+            .message = std::string(kube::CutUtf8(kube::OneLine(error), kMaxFailureMessage)),
             .unwritten = true};
   }
 }
@@ -147,12 +202,13 @@ void RolloutStore::PlacementChanged(const ObjectKey& placement) {
 }
 
 void RolloutStore::WakeOne(const ObjectKey& fleet) {
-  if (complete_ && fleets_.contains(fleet)) wake_(fleet);
+  if (complete_ && (fleets_.contains(fleet) || left_out_.contains(fleet))) wake_(fleet);
 }
 
 void RolloutStore::WakeAll() {
   complete_ = true;
   for (const auto& [key, fleet] : fleets_) wake_(key);
+  for (const auto& [key, excess] : left_out_) wake_(key);
 }
 
 std::shared_ptr<const FleetPodPlacement> RolloutStore::Find(const ObjectKey& fleet) const {

@@ -6,9 +6,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/rollout/work_writes.h"
@@ -31,6 +33,9 @@ class RolloutStore {
   void Put(FleetPodPlacement fleet);
   void Put(const PodPlacementWork& work);
   void RemoveFleet(const kube::ObjectKey& fleet);
+  // One that exceeds a budget (fleet/api/budgets.h). It is woken, so that its status says so; what
+  // its clusters have stays.
+  void LeaveOut(const kube::ObjectKey& fleet, Excess excess);
   void RemoveWork(const kube::ObjectKey& work);
   // The decisions of a Placement changed; without a name: perhaps those of all in the namespace.
   void PlacementChanged(const kube::ObjectKey& placement);
@@ -48,7 +53,15 @@ class RolloutStore {
   void SetUnwritten(const kube::ObjectKey& fleet, const std::string& hash,
                     const std::map<std::string, std::string>& errors);
 
-  // nullptr if there is none.
+  // Whether the namespace may have one work object more.
+  bool HasRoom(const std::string& ns) const;
+
+  // Which limit a FleetPodPlacement exceeds that exists and is not stored. nullopt for any other.
+  std::optional<Excess> LeftOut(const kube::ObjectKey& fleet) const;
+  // The status of one that is left out was written.
+  void SaidLeftOut(const kube::ObjectKey& fleet);
+
+  // nullptr if there is none. Its objects are packed.
   std::shared_ptr<const FleetPodPlacement> Find(const kube::ObjectKey& fleet) const;
   // The work objects of a FleetPodPlacement, which need not exist any more.
   const Works& WorksOf(const kube::ObjectKey& fleet) const;
@@ -65,6 +78,12 @@ class RolloutStore {
   // Returns: the owner; a key without a name if this version is known, or if it has no owner.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
 
+  // A work object of the namespace more, or less.
+  void CountOne(const std::string& ns);
+  void UncountOne(const std::string& ns);
+  // Ends what SetUnwritten() noted.
+  void ForgetUnwritten(const kube::ObjectKey& fleet);
+
   // The longest minSuccessTime of the FleetPodPlacement.
   kube::Duration MinSuccessTime(const kube::ObjectKey& fleet) const;
 
@@ -76,6 +95,12 @@ class RolloutStore {
   std::unordered_map<kube::ObjectKey, kube::ObjectKey> owners_;  // of each work object
   // By FleetPodPlacement and cluster.
   std::unordered_map<kube::ObjectKey, std::map<std::string, ClusterWork>> unwritten_;
+  // FleetPodPlacements that are not in fleets_.
+  std::unordered_map<kube::ObjectKey, Excess> left_out_;
+  // The work objects, and the entries of unwritten_.
+  std::unordered_map<std::string, size_t> works_of_;  // by namespace of the FleetPodPlacement
+  size_t work_count_ = 0;
+  size_t beyond_shares_ = 0;
 };
 
 }  // namespace fleet

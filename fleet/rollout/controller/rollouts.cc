@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/pod_placement_work.h"
 
 namespace fleet {
@@ -19,16 +20,18 @@ Rollouts::Rollouts(RolloutParts parts, int workers)
       kind_(parts.works),
       store_(parts.clock,
              [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
-      fleets_(parts.client, parts.clock, {.resource = kFleetPodPlacements}),
+      fleets_(parts.client, parts.clock, kFleetPodPlacements, kFleetBudget,
+              NewFollower<FleetPodPlacement>(
+                  {.put = [this](FleetPodPlacement fleet) { store_.Put(std::move(fleet)); },
+                   .leave_out = [this](const ObjectKey& key, Excess excess,
+                                       FleetPodPlacement*) { store_.LeaveOut(key, excess); },
+                   .remove = [this](const ObjectKey& key) { store_.RemoveFleet(key); }})),
       // Only the ManifestWorks that this hub writes have the label.
       works_(parts.client, parts.clock,
              {.label_selector = std::string(kWorkNameLabel), .resource = kind_.resource}),
       reconciler_(parts.client, parts.clock, store_, decisions_, parts.events, kind_),
       controller_({.name = kRolloutController, .workers = workers}, reconciler_, parts.clock,
                   parts.observer) {
-  FollowHanded(
-      fleets_, [this](FleetPodPlacement fleet) { store_.Put(std::move(fleet)); },
-      [this](const ObjectKey& key) { store_.RemoveFleet(key); });
   FollowHanded(
       works_,
       [this](const kube::Unstructured& object) {
@@ -39,7 +42,7 @@ Rollouts::Rollouts(RolloutParts parts, int workers)
 }
 
 void Rollouts::Start(kube::TaskGroup& tasks) {
-  tasks.Spawn("watch-fleetpodplacements", fleets_.Run());
+  fleets_.Start(tasks, "watch-fleetpodplacements");
   tasks.Spawn("watch-" + std::string(kind_.resource.plural), works_.Run());
   tasks.Spawn("rollouts-complete", AwaitSync());
   tasks.Spawn(controller_.name(), controller_.Run(tasks));

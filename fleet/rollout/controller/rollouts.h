@@ -10,6 +10,7 @@
 #include <chrono>
 
 #include "fleet/api/fleet_pod_placement.h"
+#include "fleet/bounds/bounded_watch.h"
 #include "fleet/rollout/controller/rollout_reconciler.h"
 #include "fleet/rollout/controller/rollout_store.h"
 #include "fleet/rollout/work_kind.h"
@@ -54,6 +55,8 @@ class Rollouts {
   // Whether FleetPodPlacements wait for a worker.
   bool busy() { return controller_.queue().size() > 0; }
   const RolloutStore& store() const { return store_; }
+  // The watch of the FleetPodPlacements, which have a budget (fleet/api/budgets.h).
+  BoundedWatch& fleets() { return fleets_; }
 
  private:
   boost::asio::awaitable<void> AwaitSync();
@@ -61,7 +64,7 @@ class Rollouts {
   RolloutDecisions& decisions_;
   const WorkKind kind_;
   RolloutStore store_;
-  kube::Informer<kube::Handed<FleetPodPlacement>> fleets_;
+  BoundedWatch fleets_;
   kube::Informer<kube::Handed<kube::Unstructured>> works_;
   RolloutReconciler reconciler_;
   kube::Controller controller_;

@@ -4,12 +4,15 @@
 #include <chrono>
 #include <initializer_list>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/reading.h"
 #include "fleet/standalone/access/agent_access.h"
+#include "kube/base/utf8.h"
 #include "kube/client/typed.h"
 #include "kube/controller/outcome_at.h"
 #include "kube/types/list_at.h"
@@ -42,6 +45,23 @@ void Keep(const Json& from, Json& to, const char* section,
   }
 }
 
+// The conditions that the hub itself reads and writes, cut: a member may write any number of
+// others. With the next status that the hub writes, these are gone.
+Json KnownConditions(const Json& conditions) {
+  constexpr size_t kMaxText = 512;
+  Json known = Json::array();
+  for (std::string_view type : {kHubAccepted, kClusterJoined, kClusterAvailable}) {
+    for (const Json& condition : conditions) {
+      if (kube::StringAt(condition, "type") != type) continue;
+      Json& cut = known.emplace_back();
+      for (const char* field : {"type", "status", "reason", "message", "lastTransitionTime"})
+        cut[field] = std::string(kube::CutUtf8(kube::StringAt(condition, field), kMaxText));
+      break;
+    }
+  }
+  return known;
+}
+
 }  // namespace
 
 void TrimCluster(Unstructured& cluster) {
@@ -49,7 +69,12 @@ void TrimCluster(Unstructured& cluster) {
   Keep(cluster.body(), kept, "metadata",
        {"name", "uid", "resourceVersion", "labels", "finalizers", "deletionTimestamp"});
   Keep(cluster.body(), kept, "spec", {"hubAcceptsClient", "leaseDurationSeconds", "taints"});
-  Keep(cluster.body(), kept, "status", {"conditions"});
+  const Json& conditions = kube::ListAt(cluster.body(), "status.conditions");
+  if (kube::PackJson(conditions).size() > kMaxMemberBytes) {
+    kept["status"]["conditions"] = KnownConditions(conditions);
+  } else {
+    Keep(cluster.body(), kept, "status", {"conditions"});
+  }
   cluster = Unstructured(std::move(kept));
 }
 

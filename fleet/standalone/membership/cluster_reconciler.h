@@ -58,7 +58,8 @@ class ClusterReconciler final : public kube::Reconciler {
   WritePace pace_;
 };
 
-// Removes what the reconciler does not read.
+// Removes what the reconciler does not read, and of more than kMaxMemberBytes of conditions those
+// that it does not write.
 void TrimCluster(kube::Unstructured& cluster);
 
 }  // namespace fleet

@@ -27,11 +27,14 @@ using kube::coordination::Lease;
 // is a minute.
 constexpr std::chrono::seconds kMaxBackoff{60};
 
-// Managed fields are half of a small object.
-void WithoutManagedFields(Unstructured& object) {
+// Managed fields are half of a small object, and annotations may have 256 KiB.
+void WithoutUnused(Unstructured& object) {
   Json body = object.ToJson();
   auto metadata = body.find("metadata");
-  if (metadata != body.end() && metadata->is_object()) metadata->erase("managedFields");
+  if (metadata != body.end() && metadata->is_object()) {
+    metadata->erase("managedFields");
+    metadata->erase("annotations");
+  }
   object = Unstructured(std::move(body));
 }
 
@@ -44,7 +47,7 @@ kube::InformerOptions<Unstructured> Watched(const kube::Resource& resource,
 }
 
 kube::InformerOptions<Unstructured> ClusterNamespaces() {
-  auto options = Watched(kube::kNamespaces, WithoutManagedFields);
+  auto options = Watched(kube::kNamespaces, WithoutUnused);
   options.label_selector = std::string(kClusterNameLabel);
   return options;
 }
@@ -81,8 +84,8 @@ Membership::Membership(kube::Client& client, kube::Clock& clock, const Membershi
     : clock_(clock),
       signs_(clock),
       clusters_(client, clock, Watched(kManagedClusters, TrimCluster)),
-      sets_(client, clock, Watched(kManagedClusterSets, WithoutManagedFields)),
-      bindings_(client, clock, Watched(kManagedClusterSetBindings, WithoutManagedFields)),
+      sets_(client, clock, Watched(kManagedClusterSets, WithoutUnused)),
+      bindings_(client, clock, Watched(kManagedClusterSetBindings, WithoutUnused)),
       namespaces_(client, clock, ClusterNamespaces()),
       leases_(client, clock, ClusterLeases()),
       stored_access_(client, clock,

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "fleet/api/budgets.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/managed_cluster_status.h"
@@ -19,6 +20,7 @@
 #include "fleet/standalone/access/agent_access.h"
 #include "fleet/standalone/membership/access_watch.h"
 #include "fleet/standalone/membership/cluster_access.h"
+#include "fleet/standalone/membership/cluster_reconciler.h"
 #include "fleet/standalone/membership/cluster_state.h"
 #include "fleet/standalone/membership/set_reconciler.h"
 #include "fleet/standalone/membership/write_pace.h"
@@ -28,12 +30,14 @@
 #include "kube/base/task_group.h"
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
+#include "kube/types/unstructured.h"
 
 namespace fleet {
 namespace {
 
 using kube::Json;
 using kube::ObjectKey;
+using kube::Unstructured;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
@@ -163,6 +167,30 @@ TEST_F(MembershipTest, AnAcceptedClusterGetsNamespaceAccessAndSet) {
   Report("c1", "False");
   EXPECT_EQ(Taints("c1"), "unavailable ");
   EXPECT_EQ(membership_->CountAvailable().unavailable, 1u);
+}
+
+TEST_F(MembershipTest, ConditionsOfAMemberAreBounded) {
+  Start();
+  Join("c1");
+  Json object = Cluster("c1");
+  for (int i = 0; i < 10; ++i) {
+    SetCondition(object["status"]["conditions"],
+                 {"Other" + std::to_string(i), "True", "Test", std::string(1000, 'm')},
+                 clock_.WallNow());
+  }
+  Unstructured trimmed(object);
+  TrimCluster(trimmed);
+  EXPECT_LT(kube::PackJson(trimmed.body()).size(), kMaxMemberBytes);
+  EXPECT_EQ(ConditionStatus(trimmed.body(), kClusterAvailable), "True");
+  EXPECT_EQ(ConditionStatus(trimmed.body(), kHubAccepted), "True");
+  EXPECT_EQ(ConditionStatus(trimmed.body(), "Other1"), "");
+
+  // It stays a member like others.
+  api_.UpdateJson(kManagedClusters, object);
+  Pass(0s);
+  EXPECT_EQ(Available("c1"), "True");
+  Report("c1", "False");
+  EXPECT_EQ(Taints("c1"), "unavailable ");
 }
 
 TEST_F(MembershipTest, NothingIsWrittenAtRestNorByTheNextLeader) {

@@ -175,16 +175,20 @@ Async<Duration> CachedSelectors::Answer(Questions questions) {
   std::optional<Answering::Turn> turn = answering_.Begin(questions.ns, start);
   if (!turn) co_return Answering::kRetry;
   for (const std::string& text : questions.expressions) {
-    if (Duration wait = WaitOf(questions.ns); wait > Duration::zero()) co_return wait;
+    if (Duration wait = PauseOf(questions.ns, start); wait > Duration::zero()) co_return wait;
     Result<> compiled = co_await Compile(questions.ns, text);
     if (!compiled) co_return compiled.error();
   }
   for (const std::string& cluster : questions.clusters) {
-    if (answering_.Over(start, clock_.Now())) co_return Answering::kRetry;
-    Result<Duration> wait = co_await Evaluate(questions.ns, cluster);
+    Result<Duration> wait = co_await Evaluate(questions.ns, cluster, start);
     if (!wait || *wait > Duration::zero()) co_return wait;
   }
   co_return Duration::zero();
+}
+
+Duration CachedSelectors::PauseOf(const std::string& ns, kube::TimePoint start) const {
+  if (Duration wait = WaitOf(ns); wait > Duration::zero()) return wait;
+  return answering_.Over(start, clock_.Now()) ? Answering::kRetry : Duration::zero();
 }
 
 Async<> CachedSelectors::Compile(const std::string& ns, const std::string& text) {
@@ -211,10 +215,11 @@ Async<> CachedSelectors::Compile(const std::string& ns, const std::string& text)
   co_return Ok();
 }
 
-Async<Duration> CachedSelectors::Evaluate(const std::string& ns, const std::string& cluster) {
+Async<Duration> CachedSelectors::Evaluate(const std::string& ns, const std::string& cluster,
+                                          kube::TimePoint start) {
   std::vector<Batch> batches = BatchesFor(ns, cluster);
   for (Batch& batch : batches) {
-    if (Duration wait = WaitOf(ns); wait > Duration::zero()) co_return wait;
+    if (Duration wait = PauseOf(ns, start); wait > Duration::zero()) co_return wait;
     Result<> evaluated = co_await EvaluateTogether(ns, cluster, std::move(batch));
     if (!evaluated) co_return evaluated.error();
   }

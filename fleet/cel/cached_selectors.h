@@ -157,9 +157,12 @@ class CachedSelectors final : public CelSelectors {
   bool Refused(const Known& known) const { return clock_.Now() < known.refused_until; }
   kube::Duration WaitOf(const std::string& ns) const { return budget_.Wait(ns, clock_.Now()); }
 
+  // How long the answer is to be interrupted: the budget is used up, or the turn is over.
+  kube::Duration PauseOf(const std::string& ns, kube::TimePoint start) const;
   kube::Async<> Compile(const std::string& ns, const std::string& text);
-  // As Answer(), for a cluster.
-  kube::Async<kube::Duration> Evaluate(const std::string& ns, const std::string& cluster);
+  // As Answer(), for a cluster. `start`: of the turn.
+  kube::Async<kube::Duration> Evaluate(const std::string& ns, const std::string& cluster,
+                                       kube::TimePoint start);
   // The unknown verdicts of the namespace for `cluster`.
   using Batch = std::vector<Selector>;
   std::vector<Batch> BatchesFor(const std::string& ns, const std::string& cluster) const;

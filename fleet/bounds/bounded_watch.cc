@@ -34,6 +34,16 @@ ObjectKey KeyOf(const Json& object) {
   return {kube::StringAt(object, "metadata.namespace"), kube::StringAt(object, "metadata.name")};
 }
 
+// Of many objects that an owner has left out, the first ones are told; all are counted.
+bool IsTold(const std::set<ObjectKey>& left_out, const std::string& owner) {
+  const int most = owner.empty() ? 100 : 3;
+  int number = 0;
+  for (auto next = left_out.lower_bound({owner, ""});
+       next != left_out.end() && next->ns == owner && number <= most; ++next)
+    ++number;
+  return number <= most;
+}
+
 }  // namespace
 
 BoundedWatch::BoundedWatch(kube::Client& client, kube::Clock& clock, const kube::Resource& resource,
@@ -108,7 +118,7 @@ void BoundedWatch::Decide(const ObjectKey& key) {
 }
 
 void BoundedWatch::LeaveOut(const ObjectKey& key, Excess excess, bool read) {
-  if (left_out_.insert(key).second) {
+  if (left_out_.insert(key).second && IsTold(left_out_, key.ns)) {
     std::string message = DescribeExcess(resource_.plural, budget_, excess, read ? bytes_ : 0);
     if (!read) message = "gave way to older ones: " + message;
     LOG(WARNING) << resource_.kind << " " << key.ToString() << " " << message;

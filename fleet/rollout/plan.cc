@@ -24,7 +24,10 @@ class PlacementPlanner {
   PlacementPlanner(const PlacementRollout& placement, std::vector<OwnGroup> groups,
                    const std::map<std::string, ClusterWork>& works, std::string_view newest,
                    WallTime now)
-      : placement_(placement), strategy_(placement.strategy), groups_(std::move(groups)) {
+      : placement_(placement),
+        strategy_(placement.strategy),
+        groups_(std::move(groups)),
+        now_(now) {
     for (const OwnGroup& group : groups_) {
       for (const std::string& cluster : group.clusters) {
         auto work = works.find(cluster);
@@ -130,7 +133,10 @@ class PlacementPlanner {
   void Give(const std::vector<std::string>& clusters) {
     for (const std::string& cluster : clusters) {
       Progress& progress = progress_.at(cluster);
-      if (progress.stage == Stage::kWaiting) progress = {.stage = Stage::kProgressing};
+      if (progress.stage != Stage::kWaiting) continue;
+      // The write of the objects causes no other plan before the deadline.
+      progress = {.stage = Stage::kProgressing};
+      if (strategy_.progress_deadline) progress.until = now_ + *strategy_.progress_deadline;
     }
   }
 
@@ -153,6 +159,7 @@ class PlacementPlanner {
   const PlacementRollout& placement_;
   const RolloutStrategy& strategy_;
   std::vector<OwnGroup> groups_;
+  const WallTime now_;
   std::vector<OwnGroup> mandatory_;
   std::map<std::string, Progress> progress_;
   std::string stopped_;

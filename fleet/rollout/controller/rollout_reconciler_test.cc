@@ -47,6 +47,15 @@ class RolloutReconcilerTest : public HubFixture {
  protected:
   void Create() { api_.CreateJson(kFleetPodPlacements, Web()); }
   static MakeObject Web() { return MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kTwoAtATime); }
+  void Create(std::string_view strategy) {
+    api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", strategy));
+    Watch();
+    ASSERT_THAT(Reconcile(), IsOk());
+  }
+  // The watch of FleetPodPlacements alone.
+  void WatchFleet() {
+    store_.Put(*FleetPodPlacement::FromJson(*api_.GetJson(kFleetPodPlacements, kWeb)));
+  }
   // What watches do.
   void Watch() {
     auto fleet = api_.GetJson(kFleetPodPlacements, kWeb);
@@ -93,6 +102,14 @@ class RolloutReconcilerTest : public HubFixture {
     EXPECT_THAT(Reconcile(), IsOk());
   }
   Json Fleet() { return *api_.GetJson(kFleetPodPlacements, kWeb); }
+  std::vector<std::string> TimedOut() {
+    std::vector<std::string> clusters;
+    Json fleet = Fleet();
+    for (const Json& failure : fleet["status"]["failures"]) {
+      if (failure["reason"] == "TimedOut") clusters.push_back(failure["clusterName"]);
+    }
+    return clusters;
+  }
   // "False Progressing" of RolledOut.
   std::string Condition(std::string_view type) {
     return HubFixture::Condition(kFleetPodPlacements, kWeb, type);
@@ -133,6 +150,16 @@ TEST_F(RolloutReconcilerTest, RollsOutAndWritesNothingTwice) {
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(*outcome, Outcome::Done());
   EXPECT_EQ(Condition(kRolledOut), "True Succeeded");
+}
+
+// What the pass itself has written wakes nobody.
+TEST_F(RolloutReconcilerTest, ThePassThatGivesLooksAgainAtTheDeadline) {
+  Create();
+  Watch();
+  Result<Outcome> outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(outcome->delay(), std::chrono::milliseconds(10min));
 }
 
 TEST_F(RolloutReconcilerTest, AStoppedRolloutIsOneEvent) {

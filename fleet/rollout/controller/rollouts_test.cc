@@ -151,6 +151,20 @@ TEST_F(RolloutsTest, NothingIsPlannedBeforeTheWorksAreKnown) {
   EXPECT_EQ(api_.CountCalls("POST "), 1) << "the one of c1 was known";
 }
 
+TEST_F(RolloutsTest, AClusterThatNeverAnswersTimesOut) {
+  constexpr char kOneAtATime[] = R"({"type": "Progressive", "progressive":
+      {"maxConcurrency": 1, "maxFailures": 1, "progressDeadline": "10m"}})";
+  api_.UpdateJson(kFleetPodPlacements, MakeFleetPodPlacement("team", "web", "p", kOneAtATime));
+  decisions_.Know({"c1", "c2"});
+  Start();
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+  for (int minute = 0; minute < 9; ++minute) Pass(1min);
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+  for (int minute = 9; minute < 20; ++minute) Pass(1min);
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
 TEST_F(RolloutsTest, ChangesOfDecisionsArePlannedOnce) {
   decisions_.Know({"c1"});
   Start();

@@ -247,6 +247,7 @@ RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
     for (const auto& [cluster, progress] : planner.progress()) {
       plan.targets[cluster] = TargetOf(progress.stage, cluster, works);
       Count(progress.stage, plan.counts);
+      if (progress.stage == Stage::kSucceeded) plan.succeeded.push_back(cluster);
       if (IsFailure(progress.stage))
         failures.emplace(cluster, FailureOf(cluster, progress.stage, works));
       if (progress.until && (!plan.look_again || *progress.until < *plan.look_again))

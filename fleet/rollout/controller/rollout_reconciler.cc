@@ -62,6 +62,7 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   }
 
   RolloutPlan plan = Plan(*fleet);
+  store_.SetCounted(request.key, plan);
   std::vector<WorkWrite> writes =
       WorkWrites(works_, *fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
   Result<> written = co_await Write(*fleet, plan, std::move(writes));

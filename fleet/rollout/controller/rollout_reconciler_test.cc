@@ -30,6 +30,13 @@ constexpr char kPatient[] =
     R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "maxFailures": 1,
         "progressDeadline": "10m", "minSuccessTime": "5m"}})";
 
+// Without minSuccessTime: every success counts at once.
+constexpr char kOneMayFail[] =
+    R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "maxFailures": 1,
+        "progressDeadline": "10m"}})";
+constexpr char kByGroup[] =
+    R"({"type": "ProgressivePerGroup", "progressivePerGroup": {"progressDeadline": "10m"}})";
+
 class FixedDecisions final : public RolloutDecisions {
  public:
   kube::Async<> WaitForSync() override { co_return kube::Ok(); }
@@ -226,6 +233,76 @@ TEST_F(RolloutReconcilerTest, AnAgentThatNeverKeepsItsAnswerTimesOut) {
   EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
   Settle(1min);
   EXPECT_EQ(Fleet()["status"]["succeeded"], 3);
+}
+
+TEST_F(RolloutReconcilerTest, AnAgentThatSucceedsForAMomentTimesOut) {
+  Create(kOneMayFail);
+  Succeed("c2");
+  for (int minute = 0; minute < 24; ++minute) {
+    Answer("c1", minute % 2 == 0 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(1min);
+    // The first success that a pass counted moved the deadline, no other one.
+    bool late = minute >= 11 && minute % 2 == 1;
+    EXPECT_THAT(TimedOut(), testing::Contains("c1").Times(late ? 1 : 0)) << minute;
+  }
+}
+
+TEST_F(RolloutReconcilerTest, ASuccessThatNoPassCountsMovesNoDeadline) {
+  Create(kOneMayFail);
+  Succeed("c2");
+  clock_.Advance(9min);
+  Answer("c1", "Succeeded", kube::FormatTime(clock_.WallNow()));
+  Watch();
+  Answer("c1", "Progressing", kube::FormatTime(clock_.WallNow()));
+  Settle(1min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c1"));
+}
+
+TEST_F(RolloutReconcilerTest, AgentsThatSucceedInTurnTimeOut) {
+  decisions_.clusters = {"c1", "c2"};
+  Create(kByGroup);
+  for (int minute = 0; minute < 14; ++minute) {
+    Answer("c1", minute % 2 == 0 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Answer("c2", minute % 2 == 1 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(1min);
+  }
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
+  EXPECT_EQ(Fleet()["status"]["succeeded"], 1);
+}
+
+// A rollout that is complete holds nothing.
+TEST_F(RolloutReconcilerTest, ACompleteRolloutMovesDeadlinesAgain) {
+  decisions_.clusters = {"c1"};
+  Create(kOneMayFail);
+  for (int hour = 0; hour < 3; ++hour) {
+    Answer("c1", "Succeeded", kube::FormatTime(clock_.WallNow()));
+    Settle(1h);
+    EXPECT_EQ(Condition(kRolledOut), "True Succeeded");
+    Answer("c1", "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(9min);
+    EXPECT_EQ(Fleet()["status"]["progressing"], 1) << hour;
+    Settle(1min);
+    EXPECT_EQ(Fleet()["status"]["timedOut"], 1) << hour;
+  }
+}
+
+TEST_F(RolloutReconcilerTest, TheMinSuccessTimeOfAnotherPlacementDoesNotCount) {
+  Json fleet = MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kOneMayFail);
+  Json other = fleet["spec"]["placements"][0];
+  other["name"] = "q";
+  other["rolloutStrategy"]["progressive"]["minSuccessTime"] = "1h";
+  fleet["spec"]["placements"].push_back(other);
+  api_.CreateJson(kFleetPodPlacements, fleet);
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  Succeed("c2");
+  Succeed("c1");
+  Settle(5min);
+  Answer("c1", "Progressing", kube::FormatTime(clock_.WallNow()));
+  Settle(9min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c3")) << "it has not answered";
+  Settle(1min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c1", "c3"));
 }
 
 TEST_F(RolloutReconcilerTest, AClusterThatCannotBeWrittenTimesOut) {

@@ -71,7 +71,7 @@ ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
   StoredWork next = StoredWorkOf(work);
   const ClusterWork* before =
       !added && stored->second.uid == work.uid ? &stored->second.state : nullptr;
-  next.state = Follow(before, std::move(next.state), MinSuccessTime(owner), clock_.WallNow());
+  next.state = Follow(before, std::move(next.state), clock_.WallNow());
   stored->second = std::move(next);
   owners_[{work.ns, work.name}] = owner;
   return owner;
@@ -93,13 +93,14 @@ void RolloutStore::RemoveWork(const ObjectKey& work) {
   WakeOne(owner);
 }
 
-kube::Duration RolloutStore::MinSuccessTime(const ObjectKey& fleet) const {
-  kube::Duration longest{};
-  auto found = fleets_.find(fleet);
-  if (found == fleets_.end()) return longest;
-  for (const PlacementRef& ref : found->second->spec.placements)
-    longest = std::max<kube::Duration>(longest, ref.strategy.min_success_time);
-  return longest;
+void RolloutStore::SetCounted(const ObjectKey& fleet, const RolloutPlan& plan) {
+  auto found = works_.find(fleet);
+  if (found == works_.end()) return;
+  for (const std::string& cluster : plan.succeeded) {
+    ClusterWork& state = found->second.at(cluster).state;
+    state.counted = true;
+    if (plan.complete()) state.deadline_moved = false;
+  }
 }
 
 void RolloutStore::SetUnwritten(const ObjectKey& fleet, const std::string& hash,

@@ -11,6 +11,7 @@
 
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
+#include "fleet/rollout/plan.h"
 #include "fleet/rollout/work_writes.h"
 #include "kube/base/clock.h"
 #include "kube/types/resource.h"
@@ -46,7 +47,9 @@ class RolloutStore {
   // The writes of a pass that failed: clusters where `hash` could not be stored, with the error.
   // One that failed before, with the same hash, keeps the time of its first failure.
   void SetUnwritten(const kube::ObjectKey& fleet, const std::string& hash,
-                    const std::map<std::string, std::string>& errors);
+
+  // A plan for the FleetPodPlacement has counted these successes (ClusterWork::counted).
+  void SetCounted(const kube::ObjectKey& fleet, const RolloutPlan& plan);
 
   // nullptr if there is none.
   std::shared_ptr<const FleetPodPlacement> Find(const kube::ObjectKey& fleet) const;
@@ -64,9 +67,6 @@ class RolloutStore {
   void WakeOne(const kube::ObjectKey& fleet);
   // Returns: the owner; a key without a name if this version is known, or if it has no owner.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
-
-  // The longest minSuccessTime of the FleetPodPlacement.
-  kube::Duration MinSuccessTime(const kube::ObjectKey& fleet) const;
 
   kube::Clock& clock_;
   Wake wake_;

@@ -73,9 +73,12 @@ ClusterWork Follow(const ClusterWork* before, ClusterWork work, WallTime now) {
   const bool known = before != nullptr && before->hash == work.hash;
   const bool succeeded = work.phase == WorkPhase::kSucceeded;
   if (!known) {
+    // A clock of before was ahead: until that time, neither deadline nor success would pass.
+    work.given_at = std::min(work.given_at, now);
     work.since = WithinKnown(work.since.value_or(work.given_at), work, now);
     work.unproven_since = work.since;
   } else {
+    work.given_at = before->given_at;
     work.unproven_since = before->unproven_since;
     work.deadline_moved = before->deadline_moved;
     if (succeeded == (before->phase == WorkPhase::kSucceeded)) {

@@ -305,6 +305,21 @@ TEST_F(RolloutReconcilerTest, TheMinSuccessTimeOfAnotherPlacementDoesNotCount) {
   EXPECT_THAT(TimedOut(), ElementsAre("c1", "c3"));
 }
 
+// The clock of a hub of before was ahead.
+TEST_F(RolloutReconcilerTest, AWorkThatWasGivenInTheFutureTimesOutAndSucceeds) {
+  Create(kPatient);
+  for (const char* cluster : {"c1", "c2"}) {
+    Change(cluster, {{"spec", {{"givenAt", kube::FormatTime(clock_.WallNow() + 5h)}}}});
+    store_.RemoveWork({cluster, "team.web"});  // as in a hub that starts
+  }
+  Watch();
+  Succeed("c2");
+  Settle(5min);
+  EXPECT_EQ(Fleet()["status"]["succeeded"], 1);
+  Settle(5min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c1"));
+}
+
 TEST_F(RolloutReconcilerTest, AClusterThatCannotBeWrittenTimesOut) {
   api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
   Watch();

@@ -9,6 +9,7 @@
 #include "fleet/api/reference_to.h"
 #include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
+#include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "kube/controller/outcome_at.h"
 
@@ -63,9 +64,10 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
 
   RolloutPlan plan = Plan(*fleet);
   store_.SetCounted(request.key, plan);
+  std::map<std::string, FailedWrite> failures = HoldRefused(*fleet, plan);
   std::vector<WorkWrite> writes =
       WorkWrites(works_, *fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
-  Result<> written = co_await Write(*fleet, plan, std::move(writes));
+  Result<> written = co_await Write(*fleet, plan, std::move(writes), std::move(failures));
 
   if (fleet->deleting && written && store_.WorksOf(request.key).empty()) {
     Result<> removed = co_await SetFinalizer(*fleet, false);
@@ -78,18 +80,37 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   co_return kube::OutcomeAt(plan.look_again, clock_.WallNow());
 }
 
+std::map<std::string, FailedWrite> RolloutReconciler::HoldRefused(const FleetPodPlacement& fleet,
+                                                                  RolloutPlan& plan) const {
+  std::map<std::string, FailedWrite> refused =
+      store_.RefusedOf({fleet.ns, fleet.name}, HashOf(fleet.spec));
+  std::erase_if(refused, [&](const auto& entry) {
+    auto target = plan.targets.find(entry.first);
+    return target == plan.targets.end() || target->second != Target::kNewest;
+  });
+  for (const auto& [cluster, failure] : refused) {
+    plan.targets.at(cluster) = Target::kUnchanged;
+    kube::WallTime again = *failure.refused_at + RolloutStore::kRefusedRetry;
+    if (!plan.look_again || again < *plan.look_again) plan.look_again = again;
+  }
+  return refused;
+}
+
 Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
-                                 std::vector<WorkWrite> writes) {
+                                 std::vector<WorkWrite> writes,
+                                 std::map<std::string, FailedWrite> failures) {
   std::optional<Error> first;
-  std::map<std::string, std::string> unwritten;
   for (const WorkWrite& write : writes) {
     Result<> done = co_await WriteOne(write);
     if (done) continue;
     if (!first) first = done.error().Prefix("cluster " + write.cluster);
-    if (plan.targets.at(write.cluster) == Target::kNewest)
-      unwritten.emplace(write.cluster, done.error().message());
+    if (plan.targets.at(write.cluster) != Target::kNewest) continue;
+    FailedWrite& failure = failures[write.cluster];
+    failure.error = done.error().message();
+    // Not for a missing namespace or permission: a cluster that joins gets them in a moment.
+    if (kube::IsRefusal(done.error())) failure.refused_at = clock_.WallNow();
   }
-  store_.SetUnwritten({fleet.ns, fleet.name}, HashOf(fleet.spec), unwritten);
+  store_.SetUnwritten({fleet.ns, fleet.name}, HashOf(fleet.spec), failures);
   if (first) co_return *first;
   co_return Ok();
 }

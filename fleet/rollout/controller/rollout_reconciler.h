@@ -2,11 +2,13 @@
 // RolloutReconciler: plans the rollout of one FleetPodPlacement and writes only differences: the
 // work objects in the clusters' namespaces, the status, then events about changes of the status.
 //
-// A work object that cannot be written stops no other one; its error is retried. The finalizer of
+// A work object that cannot be written stops no other one; its error is retried, after
+// RolloutStore::kRefusedRetry if the API server has refused the object. The finalizer of
 // the FleetPodPlacement comes before its first work object, and goes when the last one is gone.
 // Thread: the client's.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,9 +54,14 @@ class RolloutReconciler final : public kube::Reconciler {
  private:
   RolloutPlan Plan(const FleetPodPlacement& fleet) const;
   kube::Async<> SetFinalizer(const FleetPodPlacement& fleet, bool present);
-  // Errors: the first one, after all writes have been tried.
+  // Leaves clusters unchanged that have refused the newest objects a short time ago; the plan looks
+  // again when their time is over. Returns: these failures.
+  std::map<std::string, FailedWrite> HoldRefused(const FleetPodPlacement& fleet,
+                                                 RolloutPlan& plan) const;
+  // `failures`: of the clusters that are not written. Errors: the first one, after all writes have
+  // been tried.
   kube::Async<> Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
-                      std::vector<WorkWrite> writes);
+                      std::vector<WorkWrite> writes, std::map<std::string, FailedWrite> failures);
   kube::Async<> WriteOne(const WorkWrite& write);
   kube::Async<> WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan);
 

@@ -369,6 +369,52 @@ TEST_F(RolloutReconcilerTest, OneClusterThatCannotBeWrittenStopsNoOther) {
   EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
 }
 
+TEST_F(RolloutReconcilerTest, ARefusedWriteIsRepeatedAfterAWhile) {
+  constexpr char kPost[] = "POST /apis/multiarch";
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "too large"), kPost, 2);
+  Create();
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kInvalid));
+  EXPECT_EQ(api_.CountCalls(kPost), 2) << "one cluster stops no other";
+  for (int minute = 0; minute < 10; ++minute) {
+    Result<Outcome> outcome = Reconcile();
+    ASSERT_THAT(outcome, IsOk());
+    EXPECT_EQ(outcome->delay(), std::chrono::milliseconds((10 - minute) * 1min));
+    EXPECT_EQ(api_.CountCalls(kPost), 2) << minute;
+    EXPECT_EQ(Fleet()["status"]["progressing"], 2);
+    clock_.Advance(1min);
+    Watch();
+  }
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 2) << "since the first attempt";
+}
+
+TEST_F(RolloutReconcilerTest, AnotherTemplateIsWrittenAtOnceWhereOneWasRefused) {
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "no"), "POST /apis/multiarch", 2);
+  Create();
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kInvalid));
+  api_.PatchJson(
+      kFleetPodPlacements, kWeb,
+      {{"spec", {{"clusterPodPlacementConfig", {{"spec", {{"logVerbosity", "Debug"}}}}}}}});
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
+TEST_F(RolloutReconcilerTest, ARefusedClusterThatIsNotChosenAnyMoreIsForgotten) {
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "no"), "POST /apis/multiarch", 2);
+  Create();
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kInvalid));
+  decisions_.clusters = {"c2"};
+  ASSERT_THAT(Reconcile(), IsOk());
+  decisions_.clusters = {"c1", "c2"};
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+}
+
 TEST_F(RolloutReconcilerTest, AWrongSpecIsReportedAndChangesNothing) {
   Create();
   Watch();

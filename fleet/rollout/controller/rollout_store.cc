@@ -104,21 +104,38 @@ void RolloutStore::SetCounted(const ObjectKey& fleet, const RolloutPlan& plan) {
 }
 
 void RolloutStore::SetUnwritten(const ObjectKey& fleet, const std::string& hash,
-                                const std::map<std::string, std::string>& errors) {
-  std::map<std::string, ClusterWork> before;
+                                const std::map<std::string, FailedWrite>& failures) {
+  std::map<std::string, Unwritten> before;
   if (auto found = unwritten_.find(fleet); found != unwritten_.end()) {
     before = std::move(found->second);
     unwritten_.erase(found);
   }
-  for (const auto& [cluster, error] : errors) {
+  for (const auto& [cluster, failure] : failures) {
     auto known = before.find(cluster);
-    bool same = known != before.end() && known->second.hash == hash;
-    ClusterWork& work = unwritten_[fleet][cluster];
-    work = {.hash = hash,
-            .given_at = same ? known->second.given_at : clock_.WallNow(),
-            .message = kube::OneLine(error),
-            .unwritten = true};
+    bool same = known != before.end() && known->second.state.hash == hash;
+    Unwritten& unwritten = unwritten_[fleet][cluster];
+    unwritten.refused_at = failure.refused_at;
+    unwritten.state = {.hash = hash,
+                       .given_at = same ? known->second.state.given_at : clock_.WallNow(),
+                       .message = kube::OneLine(failure.error),
+                       .unwritten = true};
   }
+}
+
+std::map<std::string, FailedWrite> RolloutStore::RefusedOf(const ObjectKey& fleet,
+                                                           const std::string& hash) const {
+  std::map<std::string, FailedWrite> refused;
+  auto found = unwritten_.find(fleet);
+  if (found == unwritten_.end()) return refused;
+  const kube::WallTime now = clock_.WallNow();
+  for (const auto& [cluster, unwritten] : found->second) {
+    const auto& since = unwritten.refused_at;
+    // Not if the clock was ahead at the refusal.
+    bool waits = since && *since <= now && now < *since + kRefusedRetry;
+    if (waits && unwritten.state.hash == hash)
+      refused[cluster] = {.error = unwritten.state.message, .refused_at = since};
+  }
+  return refused;
 }
 
 std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet) const {
@@ -127,7 +144,8 @@ std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet
     states.emplace_hint(states.end(), cluster, work.state);
   auto unwritten = unwritten_.find(fleet);
   if (unwritten == unwritten_.end()) return states;
-  for (const auto& [cluster, work] : unwritten->second) {
+  for (const auto& [cluster, entry] : unwritten->second) {
+    const ClusterWork& work = entry.state;
     auto [state, absent] = states.emplace(cluster, work);
     if (absent || state->second.deleting || state->second.hash == work.hash) continue;
     state->second = work;

@@ -3,9 +3,11 @@
 // wake which FleetPodPlacement. No I/O. Thread: one executor.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,8 +20,19 @@
 
 namespace fleet {
 
+// A write that the API server did not store.
+struct FailedWrite {
+  std::string error;
+  // When the API server refused what was written; absent if a retry may succeed at once.
+  std::optional<kube::WallTime> refused_at = {};
+};
+
 class RolloutStore {
  public:
+  // What was refused is written again after this time: the same objects may be large, and are for
+  // many clusters.
+  static constexpr std::chrono::minutes kRefusedRetry{10};
+
   using Wake = std::function<void(const kube::ObjectKey& fleet)>;
   using Works = std::map<std::string, StoredWork>;  // by cluster
 
@@ -44,9 +57,13 @@ class RolloutStore {
   void WakeAll();
   bool complete() const { return complete_; }
 
-  // The writes of a pass that failed: clusters where `hash` could not be stored, with the error.
-  // One that failed before, with the same hash, keeps the time of its first failure.
+  // The writes of a pass that failed: clusters where `hash` could not be stored. One that failed
+  // before, with the same hash, keeps the time of its first failure.
   void SetUnwritten(const kube::ObjectKey& fleet, const std::string& hash,
+                    const std::map<std::string, FailedWrite>& failures);
+  // Of these, the refused ones that are not to be repeated with `hash` yet.
+  std::map<std::string, FailedWrite> RefusedOf(const kube::ObjectKey& fleet,
+                                               const std::string& hash) const;
 
   // A plan for the FleetPodPlacement has counted these successes (ClusterWork::counted).
   void SetCounted(const kube::ObjectKey& fleet, const RolloutPlan& plan);
@@ -64,6 +81,11 @@ class RolloutStore {
   }
 
  private:
+  struct Unwritten {
+    ClusterWork state;
+    std::optional<kube::WallTime> refused_at;
+  };
+
   void WakeOne(const kube::ObjectKey& fleet);
   // Returns: the owner; a key without a name if this version is known, or if it has no owner.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
@@ -75,7 +97,7 @@ class RolloutStore {
   std::unordered_map<kube::ObjectKey, Works> works_;             // by FleetPodPlacement
   std::unordered_map<kube::ObjectKey, kube::ObjectKey> owners_;  // of each work object
   // By FleetPodPlacement and cluster.
-  std::unordered_map<kube::ObjectKey, std::map<std::string, ClusterWork>> unwritten_;
+  std::unordered_map<kube::ObjectKey, std::map<std::string, Unwritten>> unwritten_;
 };
 
 }  // namespace fleet

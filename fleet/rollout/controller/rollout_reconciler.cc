@@ -123,8 +123,8 @@ Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
     options.resource_version = write.resource_version;
     Result<> deleted =
         co_await kube::DeleteObject(client_, works_.resource, key, std::move(options));
-    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
-    co_return Ok();
+    if (IsNotFound(deleted)) deleted = co_await ForgetGone(write);
+    co_return deleted;
   }
   Json body = write.body;
   Result<Unstructured> stored = Error::Internal("");
@@ -135,10 +135,30 @@ Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
     stored = co_await kube::PatchObject(client_, works_.resource, key, kube::kMergePatch,
                                         std::move(body));
   }
+  if (write.kind == WorkWrite::Kind::kPatch && IsNotFound(stored)) {
+    Result<> gone = co_await ForgetGone(write);
+    if (!gone) co_return gone.error();
+  }
   if (!stored) co_return stored.error();
   Result<PodPlacementWork> work = works_.read(stored->body());
   if (!work) co_return work.error();
   store_.PutWritten(*work);
+  co_return Ok();
+}
+
+// The watch reports no deletion of an object that was created and deleted between two of its lists.
+// A list, as a 404 of a write may also mean that the kind is not served at the moment.
+Async<> RolloutReconciler::ForgetGone(const WorkWrite& write) {
+  ObjectKey key{write.cluster, write.name};
+  kube::ListOptions options{.ns = key.ns, .field_selector = "metadata.name=" + key.name};
+  Result<kube::TypedList<Unstructured>> list =
+      co_await kube::ListObjects(client_, works_.resource, std::move(options));
+  if (!list) co_return list.error();
+  for (const Unstructured& item : list->items) {
+    if (kube::KeyOf(item) == key && kube::StringAt(item.body(), "metadata.uid") == write.uid)
+      co_return Error::NotFound(key.ToString() + " exists, but cannot be written");
+  }
+  store_.RemoveWork(key, write.uid);
   co_return Ok();
 }
 

@@ -63,6 +63,8 @@ class RolloutReconciler final : public kube::Reconciler {
   kube::Async<> Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
                       std::vector<WorkWrite> writes, std::map<std::string, FailedWrite> failures);
   kube::Async<> WriteOne(const WorkWrite& write);
+  // Forgets the object of a write that found none. Errors: kNotFound if it exists.
+  kube::Async<> ForgetGone(const WorkWrite& write);
   kube::Async<> WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan);
 
   kube::Client& client_;

@@ -415,6 +415,57 @@ TEST_F(RolloutReconcilerTest, ARefusedClusterThatIsNotChosenAnyMoreIsForgotten) 
   EXPECT_THAT(Works(), ElementsAre("c1"));
 }
 
+// The watch of works never had it, so it will not report its deletion.
+TEST_F(RolloutReconcilerTest, AWorkThatOnlyTheStoreHasKeepsNoFleetPodPlacement) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  for (const char* cluster : {"c1", "c2"})
+    api_.DeleteJson(kPodPlacementWorks, {cluster, "team.web"});
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  WatchFleet();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(api_.GetJson(kFleetPodPlacements, kWeb));
+}
+
+TEST_F(RolloutReconcilerTest, AWorkThatOnlyTheStoreHasIsCreatedAgain) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  api_.DeleteJson(kPodPlacementWorks, {"c1", "team.web"});
+  api_.PatchJson(
+      kFleetPodPlacements, kWeb,
+      {{"spec", {{"clusterPodPlacementConfig", {{"spec", {{"logVerbosity", "Debug"}}}}}}}});
+  WatchFleet();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kNotFound));
+  EXPECT_THAT(Works(), ElementsAre("c2"));
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
+// A 404 may also mean that the kind is not served.
+TEST_F(RolloutReconcilerTest, AWorkThatExistsIsNotForgotten) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  WatchFleet();
+  const kube::Error not_served =
+      kube::Error::FromHttpStatus(404, "NotFound", "the server could not find the resource");
+  api_.FailNext(not_served, "DELETE /apis/multiarch", 2);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kNotFound));
+  EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
+  api_.FailNext(not_served, "DELETE /apis/multiarch", 2);
+  api_.FailNext(not_served, "GET /apis/multiarch", 2);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kNotFound));
+  EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
+  EXPECT_TRUE(api_.GetJson(kFleetPodPlacements, kWeb));
+
+  // Another object of the name, which the watch has delivered meanwhile.
+  store_.RemoveWork({"c1", "team.web"}, "other");
+  EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
+}
+
 TEST_F(RolloutReconcilerTest, AWrongSpecIsReportedAndChangesNothing) {
   Create();
   Watch();

@@ -93,6 +93,12 @@ void RolloutStore::RemoveWork(const ObjectKey& work) {
   WakeOne(owner);
 }
 
+void RolloutStore::RemoveWork(const ObjectKey& work, const std::string& uid) {
+  auto owner = owners_.find(work);
+  if (owner == owners_.end()) return;
+  if (works_.at(owner->second).at(work.ns).uid == uid) RemoveWork(work);
+}
+
 void RolloutStore::SetCounted(const ObjectKey& fleet, const RolloutPlan& plan) {
   auto found = works_.find(fleet);
   if (found == works_.end()) return;

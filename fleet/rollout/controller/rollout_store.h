@@ -46,6 +46,8 @@ class RolloutStore {
   void Put(const PodPlacementWork& work);
   void RemoveFleet(const kube::ObjectKey& fleet);
   void RemoveWork(const kube::ObjectKey& work);
+  // The same, unless another object of this name is stored meanwhile.
+  void RemoveWork(const kube::ObjectKey& work, const std::string& uid);
   // The decisions of a Placement changed; without a name: perhaps those of all in the namespace.
   void PlacementChanged(const kube::ObjectKey& placement);
 

@@ -466,6 +466,21 @@ TEST_F(RolloutReconcilerTest, AWorkThatExistsIsNotForgotten) {
   EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
 }
 
+TEST_F(RolloutReconcilerTest, FailuresOfADeletedFleetPodPlacementAreForgotten) {
+  store_.SetUnwritten(kWeb, "h", {{"c1", {"no"}}});
+  EXPECT_THAT(store_.StatesOf(kWeb), IsEmpty());
+
+  // Deleted and created again, before the watch has seen the first.
+  Create();
+  Watch();
+  store_.SetUnwritten(kWeb, "h", {{"c1", {"no"}}});
+  EXPECT_EQ(store_.StatesOf(kWeb).size(), 1u);
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  Create();
+  WatchFleet();
+  EXPECT_THAT(store_.StatesOf(kWeb), IsEmpty());
+}
+
 TEST_F(RolloutReconcilerTest, AWrongSpecIsReportedAndChangesNothing) {
   Create();
   Watch();

@@ -39,6 +39,7 @@ void RolloutStore::Put(FleetPodPlacement fleet) {
   if (stored != nullptr && stored->uid == fleet.uid &&
       IsKnown(stored->resource_version, fleet.resource_version))
     return;
+  if (stored != nullptr && stored->uid != fleet.uid) unwritten_.erase(key);
   stored = std::make_shared<const FleetPodPlacement>(std::move(fleet));
   WakeOne(key);
 }
@@ -111,6 +112,7 @@ void RolloutStore::SetCounted(const ObjectKey& fleet, const RolloutPlan& plan) {
 
 void RolloutStore::SetUnwritten(const ObjectKey& fleet, const std::string& hash,
                                 const std::map<std::string, FailedWrite>& failures) {
+  if (!fleets_.contains(fleet)) return;  // removed while it was written
   std::map<std::string, Unwritten> before;
   if (auto found = unwritten_.find(fleet); found != unwritten_.end()) {
     before = std::move(found->second);

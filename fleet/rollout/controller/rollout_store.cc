@@ -40,6 +40,7 @@ void RolloutStore::Put(FleetPodPlacement fleet) {
       IsKnown(stored->resource_version, fleet.resource_version))
     return;
   if (stored != nullptr && stored->uid != fleet.uid) unwritten_.erase(key);
+  kind_.check(fleet);
   stored = std::make_shared<const FleetPodPlacement>(std::move(fleet));
   WakeOne(key);
 }
@@ -49,6 +50,7 @@ void RolloutStore::PutWritten(FleetPodPlacement fleet) {
   auto found = fleets_.find(key);
   if (found == fleets_.end() || IsKnown(found->second->resource_version, fleet.resource_version))
     return;
+  kind_.check(fleet);
   found->second = std::make_shared<const FleetPodPlacement>(std::move(fleet));
 }
 

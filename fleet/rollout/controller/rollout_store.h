@@ -14,6 +14,7 @@
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/rollout/plan.h"
+#include "fleet/rollout/work_kind.h"
 #include "fleet/rollout/work_writes.h"
 #include "kube/base/clock.h"
 #include "kube/types/resource.h"
@@ -36,8 +37,10 @@ class RolloutStore {
   using Wake = std::function<void(const kube::ObjectKey& fleet)>;
   using Works = std::map<std::string, StoredWork>;  // by cluster
 
-  // `clock` outlives this.
-  RolloutStore(kube::Clock& clock, Wake wake) : clock_(clock), wake_(std::move(wake)) {}
+  // `clock` outlives this. `kind`: of the work objects; what it cannot have is a problem of the
+  // FleetPodPlacement.
+  RolloutStore(kube::Clock& clock, Wake wake, const WorkKind& kind = kPodPlacementWorkKind)
+      : clock_(clock), wake_(std::move(wake)), kind_(kind) {}
   RolloutStore(const RolloutStore&) = delete;
   RolloutStore& operator=(const RolloutStore&) = delete;
 
@@ -94,6 +97,7 @@ class RolloutStore {
 
   kube::Clock& clock_;
   Wake wake_;
+  const WorkKind kind_;
   bool complete_ = false;
   std::map<kube::ObjectKey, std::shared_ptr<const FleetPodPlacement>> fleets_;  // by namespace
   std::unordered_map<kube::ObjectKey, Works> works_;             // by FleetPodPlacement

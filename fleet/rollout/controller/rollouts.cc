@@ -17,8 +17,9 @@ using kube::Result;
 Rollouts::Rollouts(RolloutParts parts, int workers)
     : decisions_(parts.decisions),
       kind_(parts.works),
-      store_(parts.clock,
-             [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
+      store_(
+          parts.clock,
+          [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }, kind_),
       fleets_(parts.client, parts.clock, {.resource = kFleetPodPlacements}),
       // Only the ManifestWorks that this hub writes have the label.
       works_(parts.client, parts.clock,

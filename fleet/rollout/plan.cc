@@ -234,7 +234,7 @@ ClusterFailure FailureOf(const std::string& cluster, Stage stage,
 RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
                         const std::map<std::string, ClusterWork>& works, std::string_view newest,
                         WallTime now) {
-  RolloutPlan plan;
+  RolloutPlan plan{.newest = std::string(newest)};
   std::map<std::string, ClusterFailure> failures;
   for (const PlacementRollout& placement : placements) {
     plan.ignored += placement.ignored;

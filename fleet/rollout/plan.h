@@ -86,6 +86,10 @@ ClusterWork WorkOf(const PodPlacementWork& work);
 // better ones.
 ClusterWork Follow(const ClusterWork* before, ClusterWork work, kube::WallTime now);
 
+// Times after `now`, by a clock that was ahead, become `now`: until it is that late, neither a
+// deadline nor minSuccessTime would pass.
+void SetBack(ClusterWork& work, kube::WallTime now);
+
 enum class Target {
   kNewest,     // a work object with the newest objects; the cluster may have it already
   kUnchanged,  // what the cluster has, perhaps nothing
@@ -93,6 +97,7 @@ enum class Target {
 };
 
 struct RolloutPlan {
+  std::string newest;  // the hash that it is about
   // Every chosen cluster, and every cluster that has a work object.
   std::map<std::string, Target> targets;
   RolloutCounts counts;

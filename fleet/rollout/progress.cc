@@ -69,12 +69,18 @@ ClusterWork WorkOf(const PodPlacementWork& work) {
   return cluster;
 }
 
+void SetBack(ClusterWork& work, WallTime now) {
+  work.given_at = std::min(work.given_at, now);
+  for (auto* time : {&work.since, &work.unproven_since, &work.deleting_since}) {
+    if (*time) *time = std::min(**time, now);
+  }
+}
+
 ClusterWork Follow(const ClusterWork* before, ClusterWork work, WallTime now) {
   const bool known = before != nullptr && before->hash == work.hash;
   const bool succeeded = work.phase == WorkPhase::kSucceeded;
   if (!known) {
-    // A clock of before was ahead: until that time, neither deadline nor success would pass.
-    work.given_at = std::min(work.given_at, now);
+    SetBack(work, now);
     work.since = WithinKnown(work.since.value_or(work.given_at), work, now);
     work.unproven_since = work.since;
   } else {

@@ -83,7 +83,7 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
 std::map<std::string, FailedWrite> RolloutReconciler::HoldRefused(const FleetPodPlacement& fleet,
                                                                   RolloutPlan& plan) const {
   std::map<std::string, FailedWrite> refused =
-      store_.RefusedOf({fleet.ns, fleet.name}, HashOf(fleet.spec));
+      store_.RefusedOf({fleet.ns, fleet.name}, plan.newest);
   std::erase_if(refused, [&](const auto& entry) {
     auto target = plan.targets.find(entry.first);
     return target == plan.targets.end() || target->second != Target::kNewest;
@@ -110,7 +110,7 @@ Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, const RolloutPl
     // Not for a missing namespace or permission: a cluster that joins gets them in a moment.
     if (kube::IsRefusal(done.error())) failure.refused_at = clock_.WallNow();
   }
-  store_.SetUnwritten({fleet.ns, fleet.name}, HashOf(fleet.spec), failures);
+  store_.SetUnwritten({fleet.ns, fleet.name}, plan.newest, failures);
   if (first) co_return *first;
   co_return Ok();
 }

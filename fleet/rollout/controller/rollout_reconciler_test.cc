@@ -320,6 +320,26 @@ TEST_F(RolloutReconcilerTest, AWorkThatWasGivenInTheFutureTimesOutAndSucceeds) {
   EXPECT_THAT(TimedOut(), ElementsAre("c1"));
 }
 
+// The clock of this hub was ahead, and is set back.
+TEST_F(RolloutReconcilerTest, TimesThatLieAheadCountAsNow) {
+  api_.FailNext(kube::Error::FromHttpStatus(503, "", "no"), "POST /apis/multiarch");
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));  // c1 is not written
+  Succeed("c2");
+  Watch();
+  clock_.SetWall(clock_.WallNow() - 5h);
+  for (int minute = 0; minute < 10; ++minute) {
+    api_.FailNext(kube::Error::FromHttpStatus(503, "", "no"), "POST /apis/multiarch");
+    EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
+    clock_.Advance(1min);
+    EXPECT_EQ(Fleet()["status"]["succeeded"], minute >= 5 ? 1 : 0) << minute;
+    EXPECT_THAT(TimedOut(), IsEmpty());
+  }
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(TimedOut(), ElementsAre("c1"));
+}
+
 TEST_F(RolloutReconcilerTest, AClusterThatCannotBeWrittenTimesOut) {
   api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
   Watch();

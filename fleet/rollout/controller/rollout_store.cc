@@ -148,14 +148,20 @@ std::map<std::string, FailedWrite> RolloutStore::RefusedOf(const ObjectKey& flee
   return refused;
 }
 
-std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet) const {
+std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet) {
+  const kube::WallTime now = clock_.WallNow();
   std::map<std::string, ClusterWork> states;
-  for (const auto& [cluster, work] : WorksOf(fleet))
-    states.emplace_hint(states.end(), cluster, work.state);
+  if (auto works = works_.find(fleet); works != works_.end()) {
+    for (auto& [cluster, work] : works->second) {
+      SetBack(work.state, now);
+      states.emplace_hint(states.end(), cluster, work.state);
+    }
+  }
   auto unwritten = unwritten_.find(fleet);
   if (unwritten == unwritten_.end()) return states;
-  for (const auto& [cluster, entry] : unwritten->second) {
-    const ClusterWork& work = entry.state;
+  for (auto& [cluster, entry] : unwritten->second) {
+    ClusterWork& work = entry.state;
+    SetBack(work, now);
     auto [state, absent] = states.emplace(cluster, work);
     if (absent || state->second.deleting || state->second.hash == work.hash) continue;
     state->second = work;

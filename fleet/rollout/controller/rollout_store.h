@@ -79,7 +79,8 @@ class RolloutStore {
   const Works& WorksOf(const kube::ObjectKey& fleet) const;
   // What a plan reads: the states of these objects, by the hub's clock (Follow()). Where the hub
   // could not store the newest hash, the cluster counts as progressing since the first attempt.
-  std::map<std::string, ClusterWork> StatesOf(const kube::ObjectKey& fleet) const;
+  // Stored times are set back to now (SetBack()).
+  std::map<std::string, ClusterWork> StatesOf(const kube::ObjectKey& fleet);
   template <class Visit>
   void ForEachFleet(const Visit& visit) const {
     for (const auto& [key, fleet] : fleets_) visit(*fleet);

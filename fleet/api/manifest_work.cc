@@ -286,6 +286,22 @@ Json ManifestWorkPolicy(DeletionPolicy policy) {
   return patch;
 }
 
+size_t ManifestsBytes(const std::vector<Json>& objects) {
+  constexpr size_t kEnvelope = 10;  // the webhook counts each manifest in protobuf, around its JSON
+  // The API server sends the webhook each of these as "\u003c".
+  constexpr std::string_view kEscaped = "<>&";
+  constexpr size_t kEscapedBytes = 6;
+  const std::string any_hash = HashOf({}, false);  // all have one length
+  size_t bytes = 0;
+  for (const Json& object : objects) {
+    std::string text = kube::DumpJson(ManifestOf(object, any_hash));
+    size_t escaped = std::count_if(text.begin(), text.end(),
+                                   [&](char c) { return kEscaped.find(c) != kEscaped.npos; });
+    bytes += kEnvelope + text.size() + escaped * (kEscapedBytes - 1);
+  }
+  return bytes;
+}
+
 Json ManifestWorkContent(std::string_view name, const PodPlacementWorkSpec& spec) {
   Json manifests = Json::array();
   Json configs = Json::array();

@@ -11,7 +11,9 @@
 // No executor is set: the agent applies with its own rights.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
+#include <vector>
 
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
@@ -25,6 +27,12 @@ namespace fleet {
 // hub wrote it.
 inline constexpr std::string_view kWorkGivenAtAnnotation =
     "fleet.multiarch.openshift.io/work-given-at";
+
+// OCM's webhook refuses a ManifestWork whose manifests have more bytes.
+inline constexpr size_t kMaxManifestsBytes = 500 * 1024;
+
+// The bytes of the manifests of `objects`, as that webhook counts them.
+size_t ManifestsBytes(const std::vector<kube::Json>& objects);
 
 // As a merge patch: the annotations and the spec of the ManifestWork `name`. The objects are as in
 // FleetPodPlacementSpec.

@@ -85,6 +85,23 @@ Json Answered() {
 
 PodPlacementWork Read(const Json& json) { return *WorkFromManifestWork(json); }
 
+// The webhook's sum is that of each manifest in protobuf: two tags and two lengths around the JSON.
+TEST(ManifestsBytesTest, TheyAreWhatTheWebhookOfOcmCounts) {
+  PodPlacementWorkSpec spec = Spec();
+  auto counted = [&] {
+    size_t bytes = 0;
+    Json content = ManifestWorkContent("team.web", spec);
+    for (const Json& manifest : content["spec"]["workload"]["manifests"])
+      bytes += kube::DumpJson(manifest).size();
+    return bytes;
+  };
+  size_t bytes = ManifestsBytes(spec.objects);
+  EXPECT_GE(bytes, counted() + 2 * 4);
+  EXPECT_LE(bytes, counted() + 2 * 10);
+  spec.objects[1]["metadata"]["annotations"]["a"] = "b<>&";
+  EXPECT_EQ(ManifestsBytes(spec.objects), bytes + 3 * 6);
+}
+
 TEST(ManifestWorkTest, ItIsWhatOcmsAgentReads) {
   PodPlacementWorkSpec spec = Spec();
   spec.objects.pop_back();

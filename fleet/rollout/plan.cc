@@ -24,7 +24,10 @@ class PlacementPlanner {
   PlacementPlanner(const PlacementRollout& placement, std::vector<OwnGroup> groups,
                    const std::map<std::string, ClusterWork>& works, std::string_view newest,
                    WallTime now)
-      : placement_(placement), strategy_(placement.strategy), groups_(std::move(groups)) {
+      : placement_(placement),
+        strategy_(placement.strategy),
+        groups_(std::move(groups)),
+        now_(now) {
     for (const OwnGroup& group : groups_) {
       for (const std::string& cluster : group.clusters) {
         auto work = works.find(cluster);
@@ -130,7 +133,10 @@ class PlacementPlanner {
   void Give(const std::vector<std::string>& clusters) {
     for (const std::string& cluster : clusters) {
       Progress& progress = progress_.at(cluster);
-      if (progress.stage == Stage::kWaiting) progress = {.stage = Stage::kProgressing};
+      if (progress.stage != Stage::kWaiting) continue;
+      // The write of the objects causes no other plan before the deadline.
+      progress = {.stage = Stage::kProgressing};
+      if (strategy_.progress_deadline) progress.until = now_ + *strategy_.progress_deadline;
     }
   }
 
@@ -153,6 +159,7 @@ class PlacementPlanner {
   const PlacementRollout& placement_;
   const RolloutStrategy& strategy_;
   std::vector<OwnGroup> groups_;
+  const WallTime now_;
   std::vector<OwnGroup> mandatory_;
   std::map<std::string, Progress> progress_;
   std::string stopped_;
@@ -227,7 +234,7 @@ ClusterFailure FailureOf(const std::string& cluster, Stage stage,
 RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
                         const std::map<std::string, ClusterWork>& works, std::string_view newest,
                         WallTime now) {
-  RolloutPlan plan;
+  RolloutPlan plan{.newest = std::string(newest)};
   std::map<std::string, ClusterFailure> failures;
   for (const PlacementRollout& placement : placements) {
     plan.ignored += placement.ignored;
@@ -240,6 +247,7 @@ RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
     for (const auto& [cluster, progress] : planner.progress()) {
       plan.targets[cluster] = TargetOf(progress.stage, cluster, works);
       Count(progress.stage, plan.counts);
+      if (progress.stage == Stage::kSucceeded) plan.succeeded.push_back(cluster);
       if (IsFailure(progress.stage))
         failures.emplace(cluster, FailureOf(cluster, progress.stage, works));
       if (progress.until && (!plan.look_again || *progress.until < *plan.look_again))

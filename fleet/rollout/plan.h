@@ -65,10 +65,12 @@ struct ClusterWork {
   // absent until it answers. From Follow(): by the hub's clock. A time outside given_at and now
   // counts as the nearer of both.
   std::optional<kube::WallTime> since;
-  // From when progressDeadline counts; absent: from `since`. Success that does not last for
-  // minSuccessTime does not move it, or an agent that reports now this and now that would never
-  // time out.
+  // From when progressDeadline counts; absent: from `since`. It moves to the end of a success that
+  // a plan has counted, but once only: an agent that reports now this and now that would never time
+  // out. When the rollout is complete, and so waits for no cluster, it may move again.
   std::optional<kube::WallTime> unproven_since;
+  bool counted = false;         // a plan has counted the success that lasts now
+  bool deadline_moved = false;  // unproven_since has moved since the rollout was complete
   std::string message;
   bool deleting = false;
   std::optional<kube::WallTime> deleting_since;
@@ -82,8 +84,11 @@ ClusterWork WorkOf(const PodPlacementWork& work);
 // begins then, and what it has seen in `before` stays. Without `before`, or if that had another
 // hash, the agent's times count where they are between given_at and now: a hub that starts has no
 // better ones.
-ClusterWork Follow(const ClusterWork* before, ClusterWork work, kube::Duration min_success_time,
-                   kube::WallTime now);
+ClusterWork Follow(const ClusterWork* before, ClusterWork work, kube::WallTime now);
+
+// Times after `now`, by a clock that was ahead, become `now`: until it is that late, neither a
+// deadline nor minSuccessTime would pass.
+void SetBack(ClusterWork& work, kube::WallTime now);
 
 enum class Target {
   kNewest,     // a work object with the newest objects; the cluster may have it already
@@ -92,9 +97,11 @@ enum class Target {
 };
 
 struct RolloutPlan {
+  std::string newest;  // the hash that it is about
   // Every chosen cluster, and every cluster that has a work object.
   std::map<std::string, Target> targets;
   RolloutCounts counts;
+  std::vector<std::string> succeeded;  // the clusters that `counts` has as succeeded
   // The first kMaxReportedFailures by name.
   std::vector<ClusterFailure> failures;
   // For each Placement where clusters wait because of too many failures: "Placement canary: 3

@@ -329,8 +329,13 @@ TEST(PlanRolloutTest, ItLooksAgainWhenTheFirstTimeIsOver) {
   };
   EXPECT_EQ(look("a:run@7 b:ok@1"), kNow + minutes(3));
   EXPECT_EQ(look("a:run@3 b:ok@1"), kNow + minutes(4));
-  EXPECT_EQ(look("c:old-run@8 d:old-bad@2"), std::nullopt);  // both get the new objects now
-  EXPECT_EQ(look("a:run@12 b:ok@9"), std::nullopt);
+  // Those that get the newest objects now have all of progressDeadline.
+  EXPECT_EQ(look("c:old-run@8 d:old-bad@2"), kNow + minutes(10));
+  EXPECT_EQ(look("a:run@7 b:ok@9"), kNow + minutes(3));
+  EXPECT_EQ(look("a:run@12 b:ok@9"), kNow + minutes(10));
+  EXPECT_EQ(look("a:run@12 b:ok@9 c:ok@9 d:ok@9"), std::nullopt);
+  placements[0].strategy.progress_deadline.reset();
+  EXPECT_EQ(look(""), std::nullopt);
 }
 
 TEST(PlanRolloutTest, FailuresAreTheFirstFiftyByName) {

@@ -69,20 +69,34 @@ ClusterWork WorkOf(const PodPlacementWork& work) {
   return cluster;
 }
 
-ClusterWork Follow(const ClusterWork* before, ClusterWork work, kube::Duration min_success_time,
-                   WallTime now) {
+void SetBack(ClusterWork& work, WallTime now) {
+  work.given_at = std::min(work.given_at, now);
+  for (auto* time : {&work.since, &work.unproven_since, &work.deleting_since}) {
+    if (*time) *time = std::min(**time, now);
+  }
+}
+
+ClusterWork Follow(const ClusterWork* before, ClusterWork work, WallTime now) {
   const bool known = before != nullptr && before->hash == work.hash;
   const bool succeeded = work.phase == WorkPhase::kSucceeded;
   if (!known) {
+    SetBack(work, now);
     work.since = WithinKnown(work.since.value_or(work.given_at), work, now);
     work.unproven_since = work.since;
-  } else if (succeeded == (before->phase == WorkPhase::kSucceeded)) {
-    work.since = before->since;
-    work.unproven_since = before->unproven_since;
   } else {
-    bool proven = !succeeded && before->since && now - *before->since >= min_success_time;
-    work.since = now;
-    work.unproven_since = proven ? now : before->unproven_since;
+    work.given_at = before->given_at;
+    work.unproven_since = before->unproven_since;
+    work.deadline_moved = before->deadline_moved;
+    if (succeeded == (before->phase == WorkPhase::kSucceeded)) {
+      work.since = before->since;
+      work.counted = before->counted;
+    } else {
+      work.since = now;
+      if (before->counted && !before->deadline_moved) {
+        work.unproven_since = now;
+        work.deadline_moved = true;
+      }
+    }
   }
   if (work.deleting) {
     bool deleted_before = before != nullptr && before->deleting_since;

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "api/field_error.h"
 #include "fleet/api/manifest_work.h"
 
 namespace fleet {
@@ -22,12 +23,21 @@ Json PodPlacementWorkPolicy(DeletionPolicy policy) {
   return patch;
 }
 
+void AcceptAll(FleetPodPlacement&) {}
+
+void CheckManifests(FleetPodPlacement& fleet) {
+  if (ManifestsBytes(fleet.spec.objects) <= kMaxManifestsBytes) return;
+  fleet.problems.push_back(
+      {"spec", "the templates must have at most 500 KiB together, as manifests of a ManifestWork"});
+}
+
 }  // namespace
 
 constinit const WorkKind kPodPlacementWorkKind{kPodPlacementWorks, PodPlacementWorkContent,
-                                               PodPlacementWorkPolicy, PodPlacementWork::FromJson};
+                                               PodPlacementWorkPolicy, AcceptAll,
+                                               PodPlacementWork::FromJson};
 constinit const WorkKind kManifestWorkKind{kManifestWorks, ManifestWorkContent, ManifestWorkPolicy,
-                                           WorkFromManifestWork};
+                                           CheckManifests, WorkFromManifestWork};
 
 const WorkKind* FindWorkKind(std::string_view name) {
   for (const WorkKind* kind : {&kPodPlacementWorkKind, &kManifestWorkKind}) {

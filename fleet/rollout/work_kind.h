@@ -19,6 +19,8 @@ struct WorkKind {
   kube::Json (*content)(std::string_view name, const PodPlacementWorkSpec& spec);
   // The merge patch that changes only the deletion policy.
   kube::Json (*policy)(DeletionPolicy policy);
+  // Adds what no object of this kind can have to the problems.
+  void (*check)(FleetPodPlacement& fleet);
   // Errors: kInvalid only if `json` is not a JSON object.
   kube::Result<PodPlacementWork> (*read)(const kube::Json& json);
 };

@@ -11,6 +11,7 @@
 #include "fleet/bounds/find_by_name.h"
 #include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
+#include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "kube/controller/outcome_at.h"
 
@@ -70,9 +71,11 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   }
 
   RolloutPlan plan = Plan(*fleet);
+  store_.SetCounted(request.key, plan);
+  std::map<std::string, FailedWrite> failures = HoldRefused(*fleet, plan);
   std::vector<WorkWrite> writes =
       WorkWrites(*fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
-  Result<> written = co_await Write(*fleet, plan, std::move(writes));
+  Result<> written = co_await Write(*fleet, plan, std::move(writes), std::move(failures));
 
   if (fleet->deleting && written && store_.WorksOf(request.key).empty()) {
     Result<> removed = co_await SetFinalizer(*fleet, false);
@@ -110,10 +113,26 @@ Async<std::shared_ptr<const FleetPodPlacement>> RolloutReconciler::Find(ObjectKe
   co_return fleet;
 }
 
+std::map<std::string, FailedWrite> RolloutReconciler::HoldRefused(const FleetPodPlacement& fleet,
+                                                                  RolloutPlan& plan) const {
+  std::map<std::string, FailedWrite> refused =
+      store_.RefusedOf({fleet.ns, fleet.name}, plan.newest);
+  std::erase_if(refused, [&](const auto& entry) {
+    auto target = plan.targets.find(entry.first);
+    return target == plan.targets.end() || target->second != Target::kNewest;
+  });
+  for (const auto& [cluster, failure] : refused) {
+    plan.targets.at(cluster) = Target::kUnchanged;
+    kube::WallTime again = *failure.refused_at + RolloutStore::kRefusedRetry;
+    if (!plan.look_again || again < *plan.look_again) plan.look_again = again;
+  }
+  return refused;
+}
+
 Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, RolloutPlan& plan,
-                                 std::vector<WorkWrite> writes) {
+                                 std::vector<WorkWrite> writes,
+                                 std::map<std::string, FailedWrite> failures) {
   std::optional<Error> first;
-  std::map<std::string, std::string> unwritten;
   for (const WorkWrite& write : writes) {
     if (write.kind == WorkWrite::Kind::kCreate && !store_.HasRoom(fleet.ns)) {
       ++plan.without_room;
@@ -122,10 +141,13 @@ Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, RolloutPlan& pl
     Result<> done = co_await WriteOne(fleet, write);
     if (done) continue;
     if (!first) first = done.error().Prefix("cluster " + write.cluster);
-    if (plan.targets.at(write.cluster) == Target::kNewest)
-      unwritten.emplace(write.cluster, done.error().message());
+    if (plan.targets.at(write.cluster) != Target::kNewest) continue;
+    FailedWrite& failure = failures[write.cluster];
+    failure.error = done.error().message();
+    // Not for a missing namespace or permission: a cluster that joins gets them in a moment.
+    if (kube::IsRefusal(done.error())) failure.refused_at = clock_.WallNow();
   }
-  store_.SetUnwritten({fleet.ns, fleet.name}, fleet.hash, unwritten);
+  store_.SetUnwritten({fleet.ns, fleet.name}, plan.newest, failures);
   if (plan.without_room > 0) {
     plan.counts.progressing -= std::min(plan.without_room, plan.counts.progressing);
     kube::WallTime again = clock_.WallNow() + kRoomAgain;
@@ -155,8 +177,8 @@ Async<> RolloutReconciler::WriteOne(const FleetPodPlacement& fleet, const WorkWr
     options.resource_version = write.resource_version;
     Result<> deleted =
         co_await kube::DeleteObject(client_, works_.resource, key, std::move(options));
-    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
-    co_return Ok();
+    if (IsNotFound(deleted)) deleted = co_await ForgetGone(write);
+    co_return deleted;
   }
   const bool large =
       fleet.packed.size() > kLargeObjects && write.kind != WorkWrite::Kind::kPatchPolicy;
@@ -175,10 +197,30 @@ Async<> RolloutReconciler::WriteOne(const FleetPodPlacement& fleet, const WorkWr
     stored = co_await kube::PatchObject(client_, works_.resource, key, kube::kMergePatch,
                                         std::move(body));
   }
+  if (write.kind == WorkWrite::Kind::kPatch && IsNotFound(stored)) {
+    Result<> gone = co_await ForgetGone(write);
+    if (!gone) co_return gone.error();
+  }
   if (!stored) co_return stored.error();
   Result<PodPlacementWork> work = works_.read(stored->body());
   if (!work) co_return work.error();
   store_.PutWritten(*work);
+  co_return Ok();
+}
+
+// The watch reports no deletion of an object that was created and deleted between two of its lists.
+// A list, as a 404 of a write may also mean that the kind is not served at the moment.
+Async<> RolloutReconciler::ForgetGone(const WorkWrite& write) {
+  ObjectKey key{write.cluster, write.name};
+  kube::ListOptions options{.ns = key.ns, .field_selector = "metadata.name=" + key.name};
+  Result<kube::TypedList<Unstructured>> list =
+      co_await kube::ListObjects(client_, works_.resource, std::move(options));
+  if (!list) co_return list.error();
+  for (const Unstructured& item : list->items) {
+    if (kube::KeyOf(item) == key && kube::StringAt(item.body(), "metadata.uid") == write.uid)
+      co_return Error::NotFound(key.ToString() + " exists, but cannot be written");
+  }
+  store_.RemoveWork(key, write.uid);
   co_return Ok();
 }
 

@@ -2,12 +2,14 @@
 // RolloutReconciler: plans the rollout of one FleetPodPlacement and writes only differences: the
 // work objects in the clusters' namespaces, the status, then events about changes of the status.
 //
-// A work object that cannot be written stops no other one; its error is retried. The finalizer of
+// A work object that cannot be written stops no other one; its error is retried, after
+// RolloutStore::kRefusedRetry if the API server has refused the object. The finalizer of
 // the FleetPodPlacement comes before its first work object, and goes when the last one is gone.
 // Thread: the client's.
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,14 +63,20 @@ class RolloutReconciler final : public kube::Reconciler {
   kube::Async<std::shared_ptr<const FleetPodPlacement>> Find(kube::ObjectKey key);
   RolloutPlan Plan(const FleetPodPlacement& fleet) const;
   kube::Async<> SetFinalizer(const FleetPodPlacement& fleet, bool present);
-  // Errors: the first one, after all writes have been tried.
-  // What had no room is in the plan then.
+  // Leaves clusters unchanged that have refused the newest objects a short time ago; the plan looks
+  // again when their time is over. Returns: these failures.
+  std::map<std::string, FailedWrite> HoldRefused(const FleetPodPlacement& fleet,
+                                                 RolloutPlan& plan) const;
+  // `failures`: of the clusters that are not written. What had no room is in the plan then. Errors:
+  // the first one, after all writes have been tried.
   kube::Async<> Write(const FleetPodPlacement& fleet, RolloutPlan& plan,
-                      std::vector<WorkWrite> writes);
+                      std::vector<WorkWrite> writes, std::map<std::string, FailedWrite> failures);
   kube::Async<> WriteOne(const FleetPodPlacement& fleet, const WorkWrite& write);
   // Resumes when no other write with large objects is in progress; the next one may begin when what
   // is returned is destroyed. Errors: kCancelled.
   kube::Async<std::shared_ptr<void>> BeginLarge();
+  // Forgets the object of a write that found none. Errors: kNotFound if it exists.
+  kube::Async<> ForgetGone(const WorkWrite& write);
   kube::Async<> WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan);
 
   kube::Client& client_;

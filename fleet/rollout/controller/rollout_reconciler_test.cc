@@ -35,6 +35,13 @@ constexpr char kPatient[] =
     R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "maxFailures": 1,
         "progressDeadline": "10m", "minSuccessTime": "5m"}})";
 
+// Without minSuccessTime: every success counts at once.
+constexpr char kOneMayFail[] =
+    R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "maxFailures": 1,
+        "progressDeadline": "10m"}})";
+constexpr char kByGroup[] =
+    R"({"type": "ProgressivePerGroup", "progressivePerGroup": {"progressDeadline": "10m"}})";
+
 class FixedDecisions final : public RolloutDecisions {
  public:
   kube::Async<> WaitForSync() override { co_return kube::Ok(); }
@@ -52,6 +59,15 @@ class RolloutReconcilerTest : public HubFixture {
  protected:
   void Create() { api_.CreateJson(kFleetPodPlacements, Web()); }
   static MakeObject Web() { return MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kTwoAtATime); }
+  void Create(std::string_view strategy) {
+    api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", strategy));
+    Watch();
+    ASSERT_THAT(Reconcile(), IsOk());
+  }
+  // The watch of FleetPodPlacements alone.
+  void WatchFleet() {
+    store_.Put(*FleetPodPlacement::FromJson(*api_.GetJson(kFleetPodPlacements, kWeb)));
+  }
   // What watches do.
   void Watch() {
     auto fleet = api_.GetJson(kFleetPodPlacements, kWeb);
@@ -98,6 +114,14 @@ class RolloutReconcilerTest : public HubFixture {
     EXPECT_THAT(Reconcile(), IsOk());
   }
   Json Fleet() { return *api_.GetJson(kFleetPodPlacements, kWeb); }
+  std::vector<std::string> TimedOut() {
+    std::vector<std::string> clusters;
+    Json fleet = Fleet();
+    for (const Json& failure : fleet["status"]["failures"]) {
+      if (failure["reason"] == "TimedOut") clusters.push_back(failure["clusterName"]);
+    }
+    return clusters;
+  }
   // "False Progressing" of RolledOut.
   std::string Condition(std::string_view type) {
     return HubFixture::Condition(kFleetPodPlacements, kWeb, type);
@@ -213,8 +237,8 @@ TEST_F(RolloutReconcilerTest, EachNamespaceHasAShareOfTheWorks) {
   EXPECT_EQ(fill("d", kMaxWorks), kShareOfWorks);
   // Clusters that cannot be written count, too.
   store_.Put(*FleetPodPlacement::FromJson(Json(Web())));
-  std::map<std::string, std::string> errors;
-  for (size_t i = 0; i < 2 * kShareOfWorks; ++i) errors["m" + std::to_string(i)] = "no";
+  std::map<std::string, FailedWrite> errors;
+  for (size_t i = 0; i < 2 * kShareOfWorks; ++i) errors["m" + std::to_string(i)] = {.error = "no"};
   store_.SetUnwritten(kWeb, "h", errors);
   EXPECT_FALSE(store_.HasRoom("team"));
   EXPECT_EQ(store_.StatesOf(kWeb).size(), kShareOfWorks);
@@ -233,6 +257,16 @@ TEST_F(RolloutReconcilerTest, LargeObjectsAreWritten) {
   EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
   Json work = *api_.GetJson(kPodPlacementWorks, {"c2", "team.web"});
   EXPECT_EQ(work["spec"]["objects"][0]["metadata"]["annotations"]["a"], std::string(60'000, 'a'));
+}
+
+// What the pass itself has written wakes nobody.
+TEST_F(RolloutReconcilerTest, ThePassThatGivesLooksAgainAtTheDeadline) {
+  Create();
+  Watch();
+  Result<Outcome> outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(outcome->delay(), std::chrono::milliseconds(10min));
 }
 
 TEST_F(RolloutReconcilerTest, AStoppedRolloutIsOneEvent) {
@@ -301,6 +335,111 @@ TEST_F(RolloutReconcilerTest, AnAgentThatNeverKeepsItsAnswerTimesOut) {
   EXPECT_EQ(Fleet()["status"]["succeeded"], 3);
 }
 
+TEST_F(RolloutReconcilerTest, AnAgentThatSucceedsForAMomentTimesOut) {
+  Create(kOneMayFail);
+  Succeed("c2");
+  for (int minute = 0; minute < 24; ++minute) {
+    Answer("c1", minute % 2 == 0 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(1min);
+    // The first success that a pass counted moved the deadline, no other one.
+    bool late = minute >= 11 && minute % 2 == 1;
+    EXPECT_THAT(TimedOut(), testing::Contains("c1").Times(late ? 1 : 0)) << minute;
+  }
+}
+
+TEST_F(RolloutReconcilerTest, ASuccessThatNoPassCountsMovesNoDeadline) {
+  Create(kOneMayFail);
+  Succeed("c2");
+  clock_.Advance(9min);
+  Answer("c1", "Succeeded", kube::FormatTime(clock_.WallNow()));
+  Watch();
+  Answer("c1", "Progressing", kube::FormatTime(clock_.WallNow()));
+  Settle(1min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c1"));
+}
+
+TEST_F(RolloutReconcilerTest, AgentsThatSucceedInTurnTimeOut) {
+  decisions_.clusters = {"c1", "c2"};
+  Create(kByGroup);
+  for (int minute = 0; minute < 14; ++minute) {
+    Answer("c1", minute % 2 == 0 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Answer("c2", minute % 2 == 1 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(1min);
+  }
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
+  EXPECT_EQ(Fleet()["status"]["succeeded"], 1);
+}
+
+// A rollout that is complete holds nothing.
+TEST_F(RolloutReconcilerTest, ACompleteRolloutMovesDeadlinesAgain) {
+  decisions_.clusters = {"c1"};
+  Create(kOneMayFail);
+  for (int hour = 0; hour < 3; ++hour) {
+    Answer("c1", "Succeeded", kube::FormatTime(clock_.WallNow()));
+    Settle(1h);
+    EXPECT_EQ(Condition(kRolledOut), "True Succeeded");
+    Answer("c1", "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(9min);
+    EXPECT_EQ(Fleet()["status"]["progressing"], 1) << hour;
+    Settle(1min);
+    EXPECT_EQ(Fleet()["status"]["timedOut"], 1) << hour;
+  }
+}
+
+TEST_F(RolloutReconcilerTest, TheMinSuccessTimeOfAnotherPlacementDoesNotCount) {
+  Json fleet = MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kOneMayFail);
+  Json other = fleet["spec"]["placements"][0];
+  other["name"] = "q";
+  other["rolloutStrategy"]["progressive"]["minSuccessTime"] = "1h";
+  fleet["spec"]["placements"].push_back(other);
+  api_.CreateJson(kFleetPodPlacements, fleet);
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  Succeed("c2");
+  Succeed("c1");
+  Settle(5min);
+  Answer("c1", "Progressing", kube::FormatTime(clock_.WallNow()));
+  Settle(9min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c3")) << "it has not answered";
+  Settle(1min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c1", "c3"));
+}
+
+// The clock of a hub of before was ahead.
+TEST_F(RolloutReconcilerTest, AWorkThatWasGivenInTheFutureTimesOutAndSucceeds) {
+  Create(kPatient);
+  for (const char* cluster : {"c1", "c2"}) {
+    Change(cluster, {{"spec", {{"givenAt", kube::FormatTime(clock_.WallNow() + 5h)}}}});
+    store_.RemoveWork({cluster, "team.web"});  // as in a hub that starts
+  }
+  Watch();
+  Succeed("c2");
+  Settle(5min);
+  EXPECT_EQ(Fleet()["status"]["succeeded"], 1);
+  Settle(5min);
+  EXPECT_THAT(TimedOut(), ElementsAre("c1"));
+}
+
+// The clock of this hub was ahead, and is set back.
+TEST_F(RolloutReconcilerTest, TimesThatLieAheadCountAsNow) {
+  api_.FailNext(kube::Error::FromHttpStatus(503, "", "no"), "POST /apis/multiarch");
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));  // c1 is not written
+  Succeed("c2");
+  Watch();
+  clock_.SetWall(clock_.WallNow() - 5h);
+  for (int minute = 0; minute < 10; ++minute) {
+    api_.FailNext(kube::Error::FromHttpStatus(503, "", "no"), "POST /apis/multiarch");
+    EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
+    clock_.Advance(1min);
+    EXPECT_EQ(Fleet()["status"]["succeeded"], minute >= 5 ? 1 : 0) << minute;
+    EXPECT_THAT(TimedOut(), IsEmpty());
+  }
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(TimedOut(), ElementsAre("c1"));
+}
+
 TEST_F(RolloutReconcilerTest, AClusterThatCannotBeWrittenTimesOut) {
   api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
   Watch();
@@ -348,6 +487,118 @@ TEST_F(RolloutReconcilerTest, OneClusterThatCannotBeWrittenStopsNoOther) {
   EXPECT_EQ(Condition(kRolledOut), "False Progressing");
   ASSERT_THAT(Reconcile(), IsOk());
   EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
+TEST_F(RolloutReconcilerTest, ARefusedWriteIsRepeatedAfterAWhile) {
+  constexpr char kPost[] = "POST /apis/multiarch";
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "too large"), kPost, 2);
+  Create();
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kInvalid));
+  EXPECT_EQ(api_.CountCalls(kPost), 2) << "one cluster stops no other";
+  for (int minute = 0; minute < 10; ++minute) {
+    Result<Outcome> outcome = Reconcile();
+    ASSERT_THAT(outcome, IsOk());
+    EXPECT_EQ(outcome->delay(), std::chrono::milliseconds((10 - minute) * 1min));
+    EXPECT_EQ(api_.CountCalls(kPost), 2) << minute;
+    EXPECT_EQ(Fleet()["status"]["progressing"], 2);
+    clock_.Advance(1min);
+    Watch();
+  }
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 2) << "since the first attempt";
+}
+
+TEST_F(RolloutReconcilerTest, AnotherTemplateIsWrittenAtOnceWhereOneWasRefused) {
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "no"), "POST /apis/multiarch", 2);
+  Create();
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kInvalid));
+  api_.PatchJson(
+      kFleetPodPlacements, kWeb,
+      {{"spec", {{"clusterPodPlacementConfig", {{"spec", {{"logVerbosity", "Debug"}}}}}}}});
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
+TEST_F(RolloutReconcilerTest, ARefusedClusterThatIsNotChosenAnyMoreIsForgotten) {
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "no"), "POST /apis/multiarch", 2);
+  Create();
+  Watch();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kInvalid));
+  decisions_.clusters = {"c2"};
+  ASSERT_THAT(Reconcile(), IsOk());
+  decisions_.clusters = {"c1", "c2"};
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+}
+
+// The watch of works never had it, so it will not report its deletion.
+TEST_F(RolloutReconcilerTest, AWorkThatOnlyTheStoreHasKeepsNoFleetPodPlacement) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  for (const char* cluster : {"c1", "c2"})
+    api_.DeleteJson(kPodPlacementWorks, {cluster, "team.web"});
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  WatchFleet();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(api_.GetJson(kFleetPodPlacements, kWeb));
+}
+
+TEST_F(RolloutReconcilerTest, AWorkThatOnlyTheStoreHasIsCreatedAgain) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  api_.DeleteJson(kPodPlacementWorks, {"c1", "team.web"});
+  api_.PatchJson(
+      kFleetPodPlacements, kWeb,
+      {{"spec", {{"clusterPodPlacementConfig", {{"spec", {{"logVerbosity", "Debug"}}}}}}}});
+  WatchFleet();
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kNotFound));
+  EXPECT_THAT(Works(), ElementsAre("c2"));
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
+// A 404 may also mean that the kind is not served.
+TEST_F(RolloutReconcilerTest, AWorkThatExistsIsNotForgotten) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  WatchFleet();
+  const kube::Error not_served =
+      kube::Error::FromHttpStatus(404, "NotFound", "the server could not find the resource");
+  api_.FailNext(not_served, "DELETE /apis/multiarch", 2);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kNotFound));
+  EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
+  api_.FailNext(not_served, "DELETE /apis/multiarch", 2);
+  api_.FailNext(not_served, "GET /apis/multiarch", 2);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kNotFound));
+  EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
+  EXPECT_TRUE(api_.GetJson(kFleetPodPlacements, kWeb));
+
+  // Another object of the name, which the watch has delivered meanwhile.
+  store_.RemoveWork({"c1", "team.web"}, "other");
+  EXPECT_EQ(store_.WorksOf(kWeb).size(), 2u);
+}
+
+TEST_F(RolloutReconcilerTest, FailuresOfADeletedFleetPodPlacementAreForgotten) {
+  store_.SetUnwritten(kWeb, "h", {{"c1", {"no"}}});
+  EXPECT_THAT(store_.StatesOf(kWeb), IsEmpty());
+
+  // Deleted and created again, before the watch has seen the first.
+  Create();
+  Watch();
+  store_.SetUnwritten(kWeb, "h", {{"c1", {"no"}}});
+  EXPECT_EQ(store_.StatesOf(kWeb).size(), 1u);
+  api_.DeleteJson(kFleetPodPlacements, kWeb);
+  Create();
+  WatchFleet();
+  EXPECT_THAT(store_.StatesOf(kWeb), IsEmpty());
 }
 
 TEST_F(RolloutReconcilerTest, AWrongSpecIsReportedAndChangesNothing) {

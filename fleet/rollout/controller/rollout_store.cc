@@ -40,6 +40,8 @@ void RolloutStore::Put(FleetPodPlacement fleet) {
   if (stored != nullptr && stored->uid == fleet.uid &&
       IsKnown(stored->resource_version, fleet.resource_version))
     return;
+  if (stored != nullptr && stored->uid != fleet.uid) ForgetUnwritten(key);
+  kind_.check(fleet);
   fleet.Pack();
   left_out_.erase(key);
   stored = std::make_shared<const FleetPodPlacement>(std::move(fleet));
@@ -51,6 +53,7 @@ void RolloutStore::PutWritten(FleetPodPlacement fleet) {
   auto found = fleets_.find(key);
   if (found == fleets_.end() || IsKnown(found->second->resource_version, fleet.resource_version))
     return;
+  kind_.check(fleet);
   fleet.Pack();
   found->second = std::make_shared<const FleetPodPlacement>(std::move(fleet));
 }
@@ -122,7 +125,7 @@ ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
   StoredWork next = StoredWorkOf(work);
   const ClusterWork* before =
       !added && stored->second.uid == work.uid ? &stored->second.state : nullptr;
-  next.state = Follow(before, std::move(next.state), MinSuccessTime(owner), clock_.WallNow());
+  next.state = Follow(before, std::move(next.state), clock_.WallNow());
   stored->second = std::move(next);
   if (added) CountOne(owner.ns);
   owners_[{work.ns, work.name}] = owner;
@@ -145,43 +148,76 @@ void RolloutStore::RemoveWork(const ObjectKey& work) {
   WakeOne(owner);
 }
 
-kube::Duration RolloutStore::MinSuccessTime(const ObjectKey& fleet) const {
-  kube::Duration longest{};
-  auto found = fleets_.find(fleet);
-  if (found == fleets_.end()) return longest;
-  for (const PlacementRef& ref : found->second->spec.placements)
-    longest = std::max<kube::Duration>(longest, ref.strategy.min_success_time);
-  return longest;
+void RolloutStore::RemoveWork(const ObjectKey& work, const std::string& uid) {
+  auto owner = owners_.find(work);
+  if (owner == owners_.end()) return;
+  if (works_.at(owner->second).at(work.ns).uid == uid) RemoveWork(work);
+}
+
+void RolloutStore::SetCounted(const ObjectKey& fleet, const RolloutPlan& plan) {
+  auto found = works_.find(fleet);
+  if (found == works_.end()) return;
+  for (const std::string& cluster : plan.succeeded) {
+    ClusterWork& state = found->second.at(cluster).state;
+    state.counted = true;
+    if (plan.complete()) state.deadline_moved = false;
+  }
 }
 
 void RolloutStore::SetUnwritten(const ObjectKey& fleet, const std::string& hash,
-                                const std::map<std::string, std::string>& errors) {
-  std::map<std::string, ClusterWork> before;
+                                const std::map<std::string, FailedWrite>& failures) {
+  if (!fleets_.contains(fleet)) return;  // removed while it was written
+  std::map<std::string, Unwritten> before;
   if (auto found = unwritten_.find(fleet); found != unwritten_.end()) {
     before = found->second;
     ForgetUnwritten(fleet);
   }
-  for (const auto& [cluster, error] : errors) {
+  for (const auto& [cluster, failure] : failures) {
     // Without room, it is not known since when: it is written again all the same.
     if (!HasRoom(fleet.ns)) break;
     CountOne(fleet.ns);
     auto known = before.find(cluster);
-    bool same = known != before.end() && known->second.hash == hash;
-    ClusterWork& work = unwritten_[fleet][cluster];
-    work = {.hash = hash,
-            .given_at = same ? known->second.given_at : clock_.WallNow(),
-            .message = std::string(kube::CutUtf8(kube::OneLine(error), kMaxFailureMessage)),
-            .unwritten = true};
+    bool same = known != before.end() && known->second.state.hash == hash;
+    Unwritten& unwritten = unwritten_[fleet][cluster];
+    unwritten.refused_at = failure.refused_at;
+    unwritten.state = {
+        .hash = hash,
+        .given_at = same ? known->second.state.given_at : clock_.WallNow(),
+        .message = std::string(kube::CutUtf8(kube::OneLine(failure.error), kMaxFailureMessage)),
+        .unwritten = true};
   }
 }
 
-std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet) const {
+std::map<std::string, FailedWrite> RolloutStore::RefusedOf(const ObjectKey& fleet,
+                                                           const std::string& hash) const {
+  std::map<std::string, FailedWrite> refused;
+  auto found = unwritten_.find(fleet);
+  if (found == unwritten_.end()) return refused;
+  const kube::WallTime now = clock_.WallNow();
+  for (const auto& [cluster, unwritten] : found->second) {
+    const auto& since = unwritten.refused_at;
+    // Not if the clock was ahead at the refusal.
+    bool waits = since && *since <= now && now < *since + kRefusedRetry;
+    if (waits && unwritten.state.hash == hash)
+      refused[cluster] = {.error = unwritten.state.message, .refused_at = since};
+  }
+  return refused;
+}
+
+std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet) {
+  const kube::WallTime now = clock_.WallNow();
   std::map<std::string, ClusterWork> states;
-  for (const auto& [cluster, work] : WorksOf(fleet))
-    states.emplace_hint(states.end(), cluster, work.state);
+  if (auto works = works_.find(fleet); works != works_.end()) {
+    for (auto& [cluster, work] : works->second) {
+      SetBack(work.state, now);
+      states.emplace_hint(states.end(), cluster, work.state);
+    }
+  }
   auto unwritten = unwritten_.find(fleet);
   if (unwritten == unwritten_.end()) return states;
-  for (const auto& [cluster, work] : unwritten->second) {
+  for (auto& [cluster, entry] : unwritten->second) {
+    ClusterWork& work = entry.state;
+    SetBack(work, now);
     auto [state, absent] = states.emplace(cluster, work);
     if (absent || state->second.deleting || state->second.hash == work.hash) continue;
     state->second = work;

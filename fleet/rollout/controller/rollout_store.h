@@ -3,6 +3,7 @@
 // wake which FleetPodPlacement. No I/O. Thread: one executor.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,19 +14,34 @@
 #include "fleet/api/budgets.h"
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
+#include "fleet/rollout/plan.h"
+#include "fleet/rollout/work_kind.h"
 #include "fleet/rollout/work_writes.h"
 #include "kube/base/clock.h"
 #include "kube/types/resource.h"
 
 namespace fleet {
 
+// A write that the API server did not store.
+struct FailedWrite {
+  std::string error;
+  // When the API server refused what was written; absent if a retry may succeed at once.
+  std::optional<kube::WallTime> refused_at = {};
+};
+
 class RolloutStore {
  public:
+  // What was refused is written again after this time: the same objects may be large, and are for
+  // many clusters.
+  static constexpr std::chrono::minutes kRefusedRetry{10};
+
   using Wake = std::function<void(const kube::ObjectKey& fleet)>;
   using Works = std::map<std::string, StoredWork>;  // by cluster
 
-  // `clock` outlives this.
-  RolloutStore(kube::Clock& clock, Wake wake) : clock_(clock), wake_(std::move(wake)) {}
+  // `clock` outlives this. `kind`: of the work objects; what it cannot have is a problem of the
+  // FleetPodPlacement.
+  RolloutStore(kube::Clock& clock, Wake wake, const WorkKind& kind = kPodPlacementWorkKind)
+      : clock_(clock), wake_(std::move(wake)), kind_(kind) {}
   RolloutStore(const RolloutStore&) = delete;
   RolloutStore& operator=(const RolloutStore&) = delete;
 
@@ -37,6 +53,8 @@ class RolloutStore {
   // its clusters have stays.
   void LeaveOut(const kube::ObjectKey& fleet, Excess excess);
   void RemoveWork(const kube::ObjectKey& work);
+  // The same, unless another object of this name is stored meanwhile.
+  void RemoveWork(const kube::ObjectKey& work, const std::string& uid);
   // The decisions of a Placement changed; without a name: perhaps those of all in the namespace.
   void PlacementChanged(const kube::ObjectKey& placement);
 
@@ -48,10 +66,16 @@ class RolloutStore {
   void WakeAll();
   bool complete() const { return complete_; }
 
-  // The writes of a pass that failed: clusters where `hash` could not be stored, with the error.
-  // One that failed before, with the same hash, keeps the time of its first failure.
+  // The writes of a pass that failed: clusters where `hash` could not be stored. One that failed
+  // before, with the same hash, keeps the time of its first failure.
   void SetUnwritten(const kube::ObjectKey& fleet, const std::string& hash,
-                    const std::map<std::string, std::string>& errors);
+                    const std::map<std::string, FailedWrite>& failures);
+  // Of these, the refused ones that are not to be repeated with `hash` yet.
+  std::map<std::string, FailedWrite> RefusedOf(const kube::ObjectKey& fleet,
+                                               const std::string& hash) const;
+
+  // A plan for the FleetPodPlacement has counted these successes (ClusterWork::counted).
+  void SetCounted(const kube::ObjectKey& fleet, const RolloutPlan& plan);
 
   // Whether the namespace may have one work object more.
   bool HasRoom(const std::string& ns) const;
@@ -67,13 +91,19 @@ class RolloutStore {
   const Works& WorksOf(const kube::ObjectKey& fleet) const;
   // What a plan reads: the states of these objects, by the hub's clock (Follow()). Where the hub
   // could not store the newest hash, the cluster counts as progressing since the first attempt.
-  std::map<std::string, ClusterWork> StatesOf(const kube::ObjectKey& fleet) const;
+  // Stored times are set back to now (SetBack()).
+  std::map<std::string, ClusterWork> StatesOf(const kube::ObjectKey& fleet);
   template <class Visit>
   void ForEachFleet(const Visit& visit) const {
     for (const auto& [key, fleet] : fleets_) visit(*fleet);
   }
 
  private:
+  struct Unwritten {
+    ClusterWork state;
+    std::optional<kube::WallTime> refused_at;
+  };
+
   void WakeOne(const kube::ObjectKey& fleet);
   // Returns: the owner; a key without a name if this version is known, or if it has no owner.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
@@ -84,17 +114,15 @@ class RolloutStore {
   // Ends what SetUnwritten() noted.
   void ForgetUnwritten(const kube::ObjectKey& fleet);
 
-  // The longest minSuccessTime of the FleetPodPlacement.
-  kube::Duration MinSuccessTime(const kube::ObjectKey& fleet) const;
-
   kube::Clock& clock_;
   Wake wake_;
+  const WorkKind kind_;
   bool complete_ = false;
   std::map<kube::ObjectKey, std::shared_ptr<const FleetPodPlacement>> fleets_;  // by namespace
   std::unordered_map<kube::ObjectKey, Works> works_;             // by FleetPodPlacement
   std::unordered_map<kube::ObjectKey, kube::ObjectKey> owners_;  // of each work object
   // By FleetPodPlacement and cluster.
-  std::unordered_map<kube::ObjectKey, std::map<std::string, ClusterWork>> unwritten_;
+  std::unordered_map<kube::ObjectKey, std::map<std::string, Unwritten>> unwritten_;
   // FleetPodPlacements that are not in fleets_.
   std::unordered_map<kube::ObjectKey, Excess> left_out_;
   // The work objects, and the entries of unwritten_.

@@ -18,8 +18,9 @@ using kube::Result;
 Rollouts::Rollouts(RolloutParts parts, int workers)
     : decisions_(parts.decisions),
       kind_(parts.works),
-      store_(parts.clock,
-             [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
+      store_(
+          parts.clock,
+          [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }, kind_),
       fleets_(parts.client, parts.clock, kFleetPodPlacements, kFleetBudget,
               NewFollower<FleetPodPlacement>(
                   {.put = [this](FleetPodPlacement fleet) { store_.Put(std::move(fleet)); },

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/field_error.h"
 #include "fleet/api/manifest_work.h"
 #include "fleet/rollout/controller/rollout_metrics.h"
 #include "fleet/rollout/status.h"
@@ -151,6 +152,20 @@ TEST_F(RolloutsTest, NothingIsPlannedBeforeTheWorksAreKnown) {
   EXPECT_EQ(api_.CountCalls("POST "), 1) << "the one of c1 was known";
 }
 
+TEST_F(RolloutsTest, AClusterThatNeverAnswersTimesOut) {
+  constexpr char kOneAtATime[] = R"({"type": "Progressive", "progressive":
+      {"maxConcurrency": 1, "maxFailures": 1, "progressDeadline": "10m"}})";
+  api_.UpdateJson(kFleetPodPlacements, MakeFleetPodPlacement("team", "web", "p", kOneAtATime));
+  decisions_.Know({"c1", "c2"});
+  Start();
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+  for (int minute = 0; minute < 9; ++minute) Pass(1min);
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+  for (int minute = 9; minute < 20; ++minute) Pass(1min);
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+}
+
 TEST_F(RolloutsTest, ChangesOfDecisionsArePlannedOnce) {
   decisions_.Know({"c1"});
   Start();
@@ -215,6 +230,41 @@ TEST_F(ManifestWorksTest, ARolloutFromTheFirstObjectToTheDeletion) {
   EXPECT_FALSE(api_.GetJson(kFleetPodPlacements, {"team", "web"}));
   EXPECT_THAT(Works(), ElementsAre("c1")) << "only the one of the other controller";
   EXPECT_EQ(*api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}), before);
+}
+
+TEST_F(ManifestWorksTest, WhatOcmRefusesIsAnInvalidSpec) {
+  Json fleet = MakeFleetPodPlacement("team", "web", "p");
+  for (int i = 0; i < 9; ++i) {
+    Json config = kube::MustParseJson(R"({"metadata": {"namespace": "shop"}, "spec": {"plugins":
+        {"nodeAffinityScoring": {"enabled": true, "platforms":
+            [{"architecture": "arm64", "weight": 50}]}}}})");
+    config["metadata"]["name"] = "p" + std::to_string(i);
+    config["metadata"]["annotations"]["a"] = i < 8 ? std::string(60'000, 'x') : "";
+    config["spec"]["priority"] = i;
+    fleet["spec"]["podPlacementConfigs"].push_back(config);
+  }
+  Json& last = fleet["spec"]["podPlacementConfigs"][8]["metadata"]["annotations"]["a"];
+  FleetPodPlacement parsed = *FleetPodPlacement::FromJson(fleet);
+  ASSERT_EQ(api::Describe(parsed.problems), "");
+  size_t bytes = ManifestsBytes(parsed.spec.objects);
+  ASSERT_LT(bytes, kMaxManifestsBytes);
+  last = std::string(kMaxManifestsBytes - bytes, 'x');
+  api_.UpdateJson(kFleetPodPlacements, fleet);
+  decisions_.Know({"c1"});
+  Start();
+  Pass(kRolloutCoalesce);
+  EXPECT_EQ(Condition(kFleetPodPlacements, {"team", "web"}, kAccepted), "True Valid");
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+
+  Json before = Work("c1")["spec"];
+  Json larger = Fleet();
+  larger["spec"]["podPlacementConfigs"][8]["metadata"]["annotations"]["a"] =
+      last.get<std::string>() + "x";
+  api_.UpdateJson(kFleetPodPlacements, larger);
+  Settle();
+  EXPECT_EQ(Condition(kFleetPodPlacements, {"team", "web"}, kAccepted), "False Invalid");
+  EXPECT_THAT(kube::DumpJson(Fleet()["status"]), HasSubstr("at most 500 KiB together"));
+  EXPECT_EQ(Work("c1")["spec"], before);
 }
 
 TEST_F(RolloutsTest, MetricsAreThereFromTheStart) {

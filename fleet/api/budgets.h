@@ -45,8 +45,8 @@ inline constexpr size_t kMiB = 1024 * kKiB;
 inline constexpr Budget kClusterBudget{.object = 16 * kKiB,
                                        .owner = 24 * kMiB,
                                        .total = 24 * kMiB,
-                                       .owner_objects = 7500,
-                                       .objects = 7500};
+                                       .owner_objects = 7000,
+                                       .objects = 7000};
 // A known cluster that exceeds these keeps its labels and taints, so that a Placement without
 // claims still selects it, if they need no more than this.
 inline constexpr size_t kMaxBareClusterBytes = 3 * kKiB;
@@ -55,7 +55,7 @@ inline constexpr Budget kScoreBudget{.object = 32 * kKiB,
                                      .owner = 32 * kKiB,
                                      .total = 16 * kMiB,
                                      .owner_objects = 32,
-                                     .objects = 15'000};
+                                     .objects = 11'000};
 // One with a few predicates needs 3 KiB, and 100 bytes more for each of its PlacementDecisions.
 inline constexpr Budget kPlacementBudget{.object = kMiB,
                                          .owner = 2 * kMiB,
@@ -64,10 +64,10 @@ inline constexpr Budget kPlacementBudget{.object = kMiB,
                                          .shares = 3 * kMiB,
                                          .owner_objects = 1000,
                                          .objects = 5000};
-// 500 Placements that select 5,000 clusters each need 42 MiB.
+// 500 Placements that select 5,000 clusters each need 34 MiB.
 inline constexpr Budget kDecisionBudget{.object = 512 * kKiB,
                                         .owner = 16 * kMiB,
-                                        .total = 48 * kMiB,
+                                        .total = 40 * kMiB,
                                         .owner_objects = 20'000,
                                         .objects = 50'000};
 inline constexpr Budget kFleetBudget{.object = 640 * kKiB,
@@ -84,10 +84,10 @@ inline constexpr size_t kMaxSetBindings = 20'000;
 // Work objects, about 1 KiB each in the hub: of the FleetPodPlacements of a namespace, and of all.
 // Those that exist stay; without room, a cluster does not get its first one. The first ones of each
 // namespace have a share of their own: all beyond these together get kMaxWorksBeyondShares.
-inline constexpr size_t kMaxWorks = 30'000;
-inline constexpr size_t kMaxWorksOfNamespace = 15'000;
+inline constexpr size_t kMaxWorks = 20'000;
+inline constexpr size_t kMaxWorksOfNamespace = 10'000;
 inline constexpr size_t kShareOfWorks = 1000;
-inline constexpr size_t kMaxWorksBeyondShares = 20'000;
+inline constexpr size_t kMaxWorksBeyondShares = 14'000;
 
 // ManagedClusters as a whole, for CEL, and what the membership reads of them; in CBOR.
 inline constexpr size_t kMaxCelClusterBytes = 32 * kKiB;  // of one

@@ -212,7 +212,7 @@ TEST_F(RolloutReconcilerTest, WithoutRoomClustersGetNoFirstWork) {
   EXPECT_EQ(outcome->delay(), std::chrono::milliseconds(RolloutReconciler::kRoomAgain));
   EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
   EXPECT_EQ(Condition(kRolledOut), "False TooLarge");
-  EXPECT_THAT(kube::DumpJson(Fleet()["status"]), testing::HasSubstr("may have 15000 work objects"));
+  EXPECT_THAT(kube::DumpJson(Fleet()["status"]), testing::HasSubstr("may have 10000 work objects"));
   EXPECT_EQ(events_.size(), 1u);
 
   store_.RemoveWork({other.ns, other.name});

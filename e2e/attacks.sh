@@ -58,6 +58,7 @@ attack "PodPlacementConfigs of many namespaces, gated by policy" \
 attack "pods that say that they are an operand's, a DaemonSet's, or a mirror" \
   //scheduling-policies:target_test '*'
 attack "members that report more than the CRDs allow" //fleet/e2e:crds_test '*'
+attack "tenants and members that fill every limit of a hub" //fleet/benchmark:full_budgets '*'
 attack "CEL of one tenant before that of others" //fleet/cel:cached_selectors_test '*'
 attack "a member that changes its works" //fleet/e2e:deploy_test '*'
 attack "a member that reports times of the future, or nothing" \

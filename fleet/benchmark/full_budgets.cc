@@ -41,7 +41,7 @@ namespace {
 
 using kube::Json;
 
-constexpr size_t kMemoryLimit = 768 * kMiB;     // of the container (hub.yaml)
+constexpr size_t kMemoryLimit = 832 * kMiB;     // of the container (hub.yaml)
 constexpr size_t kEvaluatorLimit = 256 * kMiB;  // fleet/cel/evaluator/main.go
 // Verdicts of 2,000 celSelectors about all clusters, 8 MiB of their errors, and bodies of requests.
 constexpr size_t kBetweenWatches = 32 * kMiB;

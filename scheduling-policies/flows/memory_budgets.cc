@@ -36,7 +36,7 @@ Json Metadata(const std::string& ns, const std::string& name) {
   // Metadata counts for no budget, as caches do not keep it.
   return {{"name", name},
           {"namespace", ns},
-          {"annotations", {{"example.com/padding", std::string(100'000, 'x')}}}};
+          {"annotations", {{"example.com/padding", std::string(60'000, 'x')}}}};
 }
 
 // `count` requirements with 1,000 values of 57 bytes each.

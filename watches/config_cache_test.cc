@@ -319,13 +319,13 @@ TEST_F(ConfigCacheTest, AFewListsAreReadAtATime) {
     ++done;
   };
   kube::TaskGroup readers(io_.get_executor());
-  for (int i = 0; i < 10; ++i) readers.Spawn("list", read("ns-" + std::to_string(i)));
+  for (int i = 0; i < 20; ++i) readers.Spawn("list", read("ns-" + std::to_string(i)));
   kube::Drain(io_);
   EXPECT_EQ(asked, 0);
-  EXPECT_EQ(slow.waiting(), 3);
+  EXPECT_EQ(slow.waiting(), 16);
   slow.Release();
   kube::Drain(io_);
-  EXPECT_EQ(done, 10);
+  EXPECT_EQ(done, 20);
   EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
 }
 

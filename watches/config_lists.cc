@@ -15,9 +15,10 @@ using kube::Async;
 using kube::Result;
 using Configs = ConfigCache::Configs;
 
-constexpr size_t kMaxShortLists = 3;
-// Of the objects. A namespace whose specs are as large as allowed, with what
-// else an object has, has less.
+// A consistent list takes 100 ms, and configs of many namespaces are created at once.
+constexpr size_t kMaxShortLists = 16;
+// Of the objects. A namespace whose specs are as large as allowed, with what else an object has,
+// has less.
 constexpr size_t kLongBytes = 1024 * 1024;
 // Objects of a page. One of etcd has up to 1.5 MiB.
 constexpr int kPage = 4;

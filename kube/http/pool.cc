@@ -291,7 +291,9 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
     if (response || !may_retry) co_return response;
   }
 
-  // On a new connection.
+  // On a new connection. A cancellation that came while no operation was pending ends none.
+  bool cancelled = co_await IsCancelled();
+  if (cancelled) co_return Error::Cancelled(request.method + " " + request.target);
   Result<std::unique_ptr<Connection>> opened = co_await Open(may_connect, deadline);
   if (!opened) co_return opened.error();
   bool may_retry = false;

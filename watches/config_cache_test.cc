@@ -63,6 +63,13 @@ class ConfigCacheTest : public testing::Test {
     }
     return names;
   }
+  // A caller of lists.Read(), counted when it has its list.
+  kube::asio::awaitable<void> Read(ConfigLists& lists, std::string ns) {
+    auto listed = co_await lists.Read(ns, clock_.Now() + 5s);
+    EXPECT_THAT(listed, IsOk());
+    ++done_;
+    ++done_of_[ns];
+  }
   std::string ProblemOf(const std::string& ns, const std::string& name) {
     for (const PodPlacementConfig& config : *configs_.In(ns)) {
       if (config.metadata().name() == name) return Describe(config.problems);
@@ -76,6 +83,8 @@ class ConfigCacheTest : public testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   ConfigCache configs_{api_, clock_, ""};
   std::vector<std::string> changed_;
+  int done_ = 0;
+  std::map<std::string, int> done_of_;  // by namespace
 };
 
 TEST_F(ConfigCacheTest, ParsedConfigsAreSharedUntilOneChanges) {
@@ -263,19 +272,13 @@ TEST_F(ConfigCacheTest, ConcurrentCallersShareLists) {
   ConfigLists lists(api_, clock_);
   int lists_begun = 0;
   api_.BeforeEach([&](const std::string&) { ++lists_begun; });
-  int done = 0;
-  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
-    auto listed = co_await lists.Read(std::move(ns), clock_.Now() + 5s);
-    EXPECT_THAT(listed, IsOk());
-    ++done;
-  };
   kube::TaskGroup readers(io_.get_executor());
   for (int i = 0; i < 10; ++i) {
-    readers.Spawn("shop", read("shop"));
-    readers.Spawn("blog", read("blog"));
+    readers.Spawn("shop", Read(lists, "shop"));
+    readers.Spawn("blog", Read(lists, "blog"));
   }
   kube::Drain(io_);
-  EXPECT_EQ(done, 20);
+  EXPECT_EQ(done_, 20);
   EXPECT_EQ(lists_begun, 4) << "each namespace's first call, and one for all others";
   EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
 }
@@ -286,22 +289,16 @@ TEST_F(ConfigCacheTest, ASlowListOfOneNamespaceDelaysNoOther) {
   kube::SlowClient slow(api_);
   slow.Hold("namespaces/hog/");
   ConfigLists lists(slow, clock_);
-  std::map<std::string, int> done;
-  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
-    auto listed = co_await lists.Read(ns, clock_.Now() + 5s);
-    EXPECT_THAT(listed, IsOk());
-    ++done[ns];
-  };
   kube::TaskGroup readers(io_.get_executor());
-  for (int i = 0; i < 10; ++i) readers.Spawn("hog", read("hog"));
+  for (int i = 0; i < 10; ++i) readers.Spawn("hog", Read(lists, "hog"));
   kube::Drain(io_);
-  readers.Spawn("shop", read("shop"));
+  readers.Spawn("shop", Read(lists, "shop"));
   kube::Drain(io_);
-  EXPECT_EQ(done["shop"], 1);
-  EXPECT_EQ(done["hog"], 0);
+  EXPECT_EQ(done_of_["shop"], 1);
+  EXPECT_EQ(done_of_["hog"], 0);
   slow.Release();
   kube::Drain(io_);
-  EXPECT_EQ(done["hog"], 10);
+  EXPECT_EQ(done_of_["hog"], 10);
   EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
 }
 
@@ -312,20 +309,14 @@ TEST_F(ConfigCacheTest, AFewListsAreReadAtATime) {
   ConfigLists lists(slow, clock_);
   int asked = 0;
   api_.BeforeEach([&](const std::string&) { ++asked; });
-  int done = 0;
-  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
-    auto listed = co_await lists.Read(std::move(ns), clock_.Now() + 5s);
-    EXPECT_THAT(listed, IsOk());
-    ++done;
-  };
   kube::TaskGroup readers(io_.get_executor());
-  for (int i = 0; i < 20; ++i) readers.Spawn("list", read("ns-" + std::to_string(i)));
+  for (int i = 0; i < 20; ++i) readers.Spawn("list", Read(lists, "ns-" + std::to_string(i)));
   kube::Drain(io_);
   EXPECT_EQ(asked, 0);
   EXPECT_EQ(slow.waiting(), 16);
   slow.Release();
   kube::Drain(io_);
-  EXPECT_EQ(done, 20);
+  EXPECT_EQ(done_, 20);
   EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
 }
 
@@ -338,22 +329,16 @@ TEST_F(ConfigCacheTest, LongListsDelayNoShortOne) {
     EXPECT_THAT(kube::Run(io_, lists.Read(hog, clock_.Now() + 5s)), IsOk());
   }
   slow.Hold("namespaces/hog-");
-  int done = 0;
-  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
-    auto listed = co_await lists.Read(std::move(ns), clock_.Now() + 5s);
-    EXPECT_THAT(listed, IsOk());
-    ++done;
-  };
   kube::TaskGroup readers(io_.get_executor());
-  for (const std::string& hog : hogs) readers.Spawn("hog", read(hog));
+  for (const std::string& hog : hogs) readers.Spawn("hog", Read(lists, hog));
   kube::Drain(io_);
   EXPECT_EQ(slow.waiting(), 1);
-  readers.Spawn("shop", read("shop"));
+  readers.Spawn("shop", Read(lists, "shop"));
   kube::Drain(io_);
-  EXPECT_EQ(done, 1);
+  EXPECT_EQ(done_, 1);
   slow.Release();
   kube::Drain(io_);
-  EXPECT_EQ(done, 5);
+  EXPECT_EQ(done_, 5);
   EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
 }
 

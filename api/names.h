@@ -67,6 +67,7 @@ inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.
 // Node labels.
 inline constexpr std::string_view kArchLabel = "kubernetes.io/arch";
 inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
+inline constexpr std::string_view kWindowsBuildLabel = "node.kubernetes.io/windows-build";
 inline constexpr std::string_view kMasterNodeLabel = "node-role.kubernetes.io/master";
 inline constexpr std::string_view kControlPlaneNodeLabel = "node-role.kubernetes.io/control-plane";
 

@@ -169,20 +169,20 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
   const Pod& pod = placing.pod;
   if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
     co_return std::nullopt;
-  auto architectures = co_await parts_.inspector.Architectures(pod);
-  if (architectures && !*architectures) {
+  auto platforms = co_await parts_.inspector.Platforms(pod);
+  if (platforms && !*platforms) {
     VLOG(1) << placing.log << " waits for the inspection of its images";
     co_return Outcome::After(kResultOverdue);
   }
-  if (architectures) {
-    placing.decision.architectures = std::move(**architectures);
+  if (platforms) {
+    placing.decision.platforms = std::move(**platforms);
     co_return std::nullopt;
   }
   if (placing.attempt < kMaxAttempts && !placing.config_being_deleted()) {
-    Result<Outcome> later = co_await RecordFailedInspection(placing, architectures.error());
+    Result<Outcome> later = co_await RecordFailedInspection(placing, platforms.error());
     co_return later;
   }
-  const Error error = architectures.error();
+  const Error error = platforms.error();
   parts_.metrics.failed_image_inspections.Increment();
   VLOG(1) << placing.log << " gives up the inspection of its images after attempt "
           << placing.attempt << ": " << kube::OneLine(error.message());

@@ -74,6 +74,28 @@ TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndRemovesTheGate) {
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
 }
 
+TEST_F(PodReconcilerTest, ImagesOfAnotherOperatingSystemRequireItInTheSameWrite) {
+  images_.SetPlatforms("r.io/app:1", {{"windows", "amd64", "10.0.20348"}});
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  std::map<std::string, std::string> required;
+  Pod web = Web();
+  const auto& terms = web.spec()
+                          .affinity()
+                          .node_affinity()
+                          .required_during_scheduling_ignored_during_execution()
+                          .node_selector_terms();
+  ASSERT_EQ(terms.size(), 1);
+  for (const auto& expression : terms[0].match_expressions())
+    required[expression.key()] = expression.values(0);
+  EXPECT_EQ(required, (std::map<std::string, std::string>{
+                          {std::string(api::kArchLabel), "amd64"},
+                          {std::string(api::kOsLabel), "windows"},
+                          {std::string(api::kWindowsBuildLabel), "10.0.20348"}}));
+}
+
 TEST_F(PodReconcilerTest, ImagesArePrefetchedWhileThePodHasTheLocalGate) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   auto outcome = Reconcile();

@@ -41,11 +41,10 @@ inline ArchitectureSet OnlyNames(const ArchitectureSet& architectures) {
   return names;
 }
 
-// "amd64, arm64"
-inline std::string Join(const ArchitectureSet& architectures) {
+// "amd64, arm64"; also of operating systems.
+inline std::string Join(const std::set<std::string>& names) {
   std::string text;
-  for (const std::string& architecture : architectures)
-    text += (text.empty() ? "" : ", ") + architecture;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 

@@ -44,7 +44,7 @@ class ImagePlatformsFlow : public FlowFixture {
   // The pod's only required term has exactly these expressions.
   static Condition RequiresExactly(const std::string& pod,
                                    std::map<std::string, std::vector<std::string>> wanted) {
-    return OfPod(pod, "requires exactly " + Json(wanted).dump(), [wanted](const Json& state) {
+    return OfPod(pod, "requires exactly " + kube::DumpJson(wanted), [wanted](const Json& state) {
       const Json::json_pointer terms(
           "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/"
           "nodeSelectorTerms");

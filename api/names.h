@@ -85,6 +85,7 @@ inline constexpr std::string_view kENoExecEventsFinalizer =
 
 // Events.
 inline constexpr std::string_view kEventComponent = "multiarch-tuning-operator";
+inline constexpr std::string_view kReasonStaleInspection = "ArchAwareStaleInspection";
 inline constexpr std::string_view kReasonPredicateSet = "ArchAwarePredicateSet";
 inline constexpr std::string_view kReasonGateAdded = "ArchAwareSchedGateAdded";
 inline constexpr std::string_view kReasonGateRemoved = "ArchAwareSchedGateRemovalSuccess";

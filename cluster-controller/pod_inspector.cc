@@ -6,10 +6,10 @@
 namespace cluster_controller {
 
 using inspection::ImageRequest;
+using inspection::Inspected;
 using inspection::Use;
 using kube::Async;
 using kube::Result;
-using placement::CommonPlatforms;
 using placement::SharedPlatforms;
 
 namespace {
@@ -75,7 +75,7 @@ Async<std::vector<ImageRequest>> PodInspector::RequestsFor(Images images) {
   co_return requests;
 }
 
-Async<std::optional<CommonPlatforms>> PodInspector::Platforms(const kube::core::Pod& pod) {
+Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod) {
   Images images = Images::Of(pod);
   kube::ObjectKey key = images.pod;
   bool reads = !images.secrets.empty();
@@ -91,14 +91,16 @@ Async<std::optional<CommonPlatforms>> PodInspector::Platforms(const kube::core::
 
   // Submits every image, also after an error, so that all are inspected at the same time.
   std::vector<SharedPlatforms> platforms;
+  std::string stale;
   std::optional<kube::Error> error;
   bool complete = true;
   for (const ImageRequest& request : *requests) {
-    std::optional<Result<SharedPlatforms>> known = queue_.Submit(key, request);
+    std::optional<Result<Inspected>> known = queue_.Submit(key, request);
     if (!known) {
       complete = false;
     } else if (*known) {
-      platforms.push_back(std::move(**known));
+      platforms.push_back(std::move((*known)->platforms));
+      if (stale.empty()) stale = std::move((*known)->stale);
     } else if (!error) {
       error = known->error();
     }
@@ -108,7 +110,8 @@ Async<std::optional<CommonPlatforms>> PodInspector::Platforms(const kube::core::
       std::chrono::duration<double>(clock_.Now() - started).count());
   Forget(key);
   if (error) co_return *error;
-  co_return placement::Common(platforms);
+  if (!stale.empty()) metrics_.stale_inspections.Increment();
+  co_return PodImages{placement::Common(platforms), std::move(stale)};
 }
 
 bool PodInspector::CanPrefetch() const {

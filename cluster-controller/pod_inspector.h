@@ -38,6 +38,12 @@ struct PodInspectorOptions {
   size_t prefetch_readers = 8;
 };
 
+struct PodImages {
+  placement::CommonPlatforms platforms;
+  // Not empty: what was used of an earlier inspection, and why (ImageInspector).
+  std::string stale = {};
+};
+
 class PodInspector {
  public:
   // The parts of a pod that its inspection needs.
@@ -67,7 +73,7 @@ class PodInspector {
   // call. Errors: that of the first image that cannot be inspected (it names image, registry and
   // cause), kInvalid for too many images or too long names, or the API server's for a pull secret.
   // After a result or an error, the next call starts again.
-  kube::Async<std::optional<placement::CommonPlatforms>> Platforms(const kube::core::Pod& pod);
+  kube::Async<std::optional<PodImages>> Inspect(const kube::core::Pod& pod);
   // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
   bool CanPrefetch() const;

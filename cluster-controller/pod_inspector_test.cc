@@ -54,7 +54,7 @@ class PodInspectorTest : public ::testing::Test {
   }
   // True if the pod's architectures are known.
   bool Inspect(const Pod& pod) {
-    auto result = kube::Run(io_, inspector_->Platforms(pod));
+    auto result = kube::Run(io_, inspector_->Inspect(pod));
     EXPECT_THAT(result, IsOk());
     kube::Drain(io_);
     return result && *result;
@@ -209,9 +209,22 @@ TEST_F(PodInspectorTest, ImagesMustSupportTheSameOperatingSystem) {
   images_.SetPlatforms("r.io/b", {{"linux", "arm64"}, {"windows", "arm64"}});
   Pod pod = MakePod("web").Image("r.io/a").Image("r.io/b");
   EXPECT_FALSE(Inspect(pod));
-  auto result = kube::Run(io_, inspector_->Platforms(pod));
+  auto result = kube::Run(io_, inspector_->Inspect(pod));
   ASSERT_TRUE(result && *result);
-  EXPECT_EQ((*result)->by_os, (std::map<std::string, ArchitectureSet>{{"windows", {"arm64"}}}));
+  EXPECT_EQ((*result)->platforms.by_os,
+            (std::map<std::string, ArchitectureSet>{{"windows", {"arm64"}}}));
+}
+
+TEST_F(PodInspectorTest, WhatWasKnownBeforeIsSaidAndCounted) {
+  images_.SetResult("r.io/a", ArchitectureSet{"amd64"});
+  images_.SetResult("r.io/b", ArchitectureSet{"amd64"});
+  images_.SetStale("r.io/b", "r.io/b was read 5 minutes ago");
+  Pod pod = MakePod("web").Image("r.io/a").Image("r.io/b");
+  EXPECT_FALSE(Inspect(pod));
+  auto result = kube::Run(io_, inspector_->Inspect(pod));
+  ASSERT_TRUE(result && *result);
+  EXPECT_EQ((*result)->stale, "r.io/b was read 5 minutes ago");
+  EXPECT_EQ(placement_metrics_.stale_inspections.Value(), 1);
 }
 
 TEST_F(PodInspectorTest, AnImageThatIsOnlyMountedIsReadAsAVolume) {
@@ -234,10 +247,10 @@ TEST_F(PodInspectorTest, AnImageThatIsOnlyMountedIsReadAsAVolume) {
 TEST_F(PodInspectorTest, TooManyImagesOrTooLongNamesAreAnError) {
   MakePod many("web");
   for (int i = 0; i < 257; ++i) many.Image("r.io/app:" + std::to_string(i));
-  EXPECT_THAT(kube::Run(io_, inspector_->Platforms(many)),
+  EXPECT_THAT(kube::Run(io_, inspector_->Inspect(many)),
               FailsWith(Code::kInvalid, HasSubstr("257 different images")));
   Pod longest = MakePod("web").Image("r.io/" + std::string(1'000'000, 'x'));
-  auto refused = kube::Run(io_, inspector_->Platforms(longest));
+  auto refused = kube::Run(io_, inspector_->Inspect(longest));
   ASSERT_THAT(refused, FailsWith(Code::kInvalid, HasSubstr("longer than 1024 bytes")));
   EXPECT_LT(refused.error().message().size(), 1000u);
   EXPECT_THAT(images_.requests(), IsEmpty());

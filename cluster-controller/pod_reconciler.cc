@@ -169,20 +169,21 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
   const Pod& pod = placing.pod;
   if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
     co_return std::nullopt;
-  auto platforms = co_await parts_.inspector.Platforms(pod);
-  if (platforms && !*platforms) {
+  auto images = co_await parts_.inspector.Inspect(pod);
+  if (images && !*images) {
     VLOG(1) << placing.log << " waits for the inspection of its images";
     co_return Outcome::After(kResultOverdue);
   }
-  if (platforms) {
-    placing.decision.platforms = std::move(**platforms);
+  if (images) {
+    placing.decision.platforms = std::move((*images)->platforms);
+    placing.decision.stale_inspection = std::move((*images)->stale);
     co_return std::nullopt;
   }
   if (placing.attempt < kMaxAttempts && !placing.config_being_deleted()) {
-    Result<Outcome> later = co_await RecordFailedInspection(placing, platforms.error());
+    Result<Outcome> later = co_await RecordFailedInspection(placing, images.error());
     co_return later;
   }
-  const Error error = platforms.error();
+  const Error error = images.error();
   parts_.metrics.failed_image_inspections.Increment();
   VLOG(1) << placing.log << " gives up the inspection of its images after attempt "
           << placing.attempt << ": " << kube::OneLine(error.message());

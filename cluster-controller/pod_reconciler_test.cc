@@ -96,6 +96,16 @@ TEST_F(PodReconcilerTest, ImagesOfAnotherOperatingSystemRequireItInTheSameWrite)
                           {std::string(api::kWindowsBuildLabel), "10.0.20348"}}));
 }
 
+TEST_F(PodReconcilerTest, ARegistryThatFailsIsAnEventIfTheImageIsKnown) {
+  images_.SetResult("r.io/app:1", ArchitectureSet{"arm64"});
+  images_.SetStale("r.io/app:1", "r.io/app:1 was read 5 minutes ago, since then: 503");
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
+  EXPECT_THAT(Events(), ::testing::Contains(api::kReasonStaleInspection));
+}
+
 TEST_F(PodReconcilerTest, ImagesArePrefetchedWhileThePodHasTheLocalGate) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   auto outcome = Reconcile();

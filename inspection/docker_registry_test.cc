@@ -65,7 +65,7 @@ class DockerRegistryTest : public ::testing::Test {
   Result<ArchitectureSet> Inspect(const std::string& image, bool always_pull = false) {
     ImageRequest request{
         .image = host() + "/" + image, .always_pull = always_pull, .keyring = keyring_};
-    return OnLinux(kube::Run(io_, inspector_->Platforms(std::move(request))));
+    return OnLinux(kube::Run(io_, inspector_->Inspect(std::move(request))));
   }
 
   kube::asio::io_context io_;

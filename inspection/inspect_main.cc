@@ -57,9 +57,9 @@ Async<> Inspect(App& app, std::string image) {
       NewImageInspector(app.executor(), app.clock(), options);
   Result<void> set = inspector->SetConfig(std::move(config));
   if (!set) co_return set.error();
-  Result<placement::SharedPlatforms> platforms = co_await inspector->Platforms(std::move(request));
-  if (!platforms) co_return platforms.error();
-  for (const std::string& architecture : placement::Common({&*platforms, 1}).On(FLAGS_os))
+  Result<Inspected> image = co_await inspector->Inspect(std::move(request));
+  if (!image) co_return image.error();
+  for (const std::string& architecture : placement::Common({&image->platforms, 1}).On(FLAGS_os))
     std::cout << architecture << '\n';
   co_return kube::Ok();
 }

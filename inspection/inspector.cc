@@ -36,7 +36,7 @@ struct Generation {
 
   struct Tag {
     std::string digest;
-    kube::TimePoint expires;
+    kube::TimePoint read;
   };
   struct Failure {
     Error error;
@@ -93,7 +93,7 @@ class Inspector final : public ImageInspector {
     generation_ = NewGeneration({}, {});
   }
 
-  Async<SharedPlatforms> Platforms(ImageRequest request) override {
+  Async<Inspected> Inspect(ImageRequest request) override {
     std::shared_ptr<Generation> generation = generation_;
     std::string about = "inspect " + request.image.substr(0, kShownName);
     Result<Reference> reference = Reference::Parse(request.image);
@@ -114,12 +114,12 @@ class Inspector final : public ImageInspector {
     // From here on, only the credentials for this image are in memory, not the whole keyring.
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
-    Result<SharedPlatforms> image = co_await Find(generation, std::move(*query));
+    Result<Inspected> image = co_await Find(generation, std::move(*query));
     if (!image) co_return AddProblem(image.error(), problem).Prefix(about);
     co_return image;
   }
 
-  std::optional<Result<SharedPlatforms>> Cached(const ImageRequest& request) override {
+  std::optional<Result<Inspected>> Cached(const ImageRequest& request) override {
     // The credentials of plugins are part of the key, and are not known here.
     if (generation_->providers) return std::nullopt;
     Result<Reference> reference = Reference::Parse(request.image);
@@ -127,10 +127,15 @@ class Inspector final : public ImageInspector {
     Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
     if (!query) return std::nullopt;
     std::string key = query->Key();
-    if (FindFailure(*generation_, key) != nullptr) return std::nullopt;
+    const Generation::Failure* failure = FindFailure(*generation_, key);
+    if (failure != nullptr) {
+      std::optional<Inspected> stale = FindStale(*generation_, key, *query, failure->error);
+      if (stale) return std::move(*stale);
+      return std::nullopt;
+    }
     SharedPlatforms* image = FindImage(*generation_, key, *query);
     if (image == nullptr) return std::nullopt;
-    return *image;
+    return Inspected{*image};
   }
 
   std::string SharingKey(const ImageRequest& request) const override {
@@ -249,22 +254,47 @@ class Inspector final : public ImageInspector {
     return query;
   }
 
-  // From the cache, else from a registry.
-  Async<SharedPlatforms> Find(std::shared_ptr<Generation> generation, Query query) {
+  // From the cache, else from a registry, else what was in the cache.
+  Async<Inspected> Find(std::shared_ptr<Generation> generation, Query query) {
     co_await kube::IgnoreCancellation();
     std::string key = query.Key();
     Generation::Failure* failure = FindFailure(*generation, key);
-    if (failure != nullptr) co_return failure->error;
+    if (failure != nullptr) co_return StaleOr(failure->error, *generation, key, query);
     SharedPlatforms* cached = FindImage(*generation, key, query);
-    if (cached != nullptr) co_return *cached;
-    Result<Found> image = co_await ReadFromAny(generation, key, std::move(query));
+    if (cached != nullptr) co_return Inspected{*cached};
+    Result<Found> image = co_await ReadFromAny(generation, key, query);
     if (!image) {
       if (image.error().code() != kube::Code::kCancelled)
         generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
-      co_return image.error();
+      co_return StaleOr(image.error(), *generation, key, query);
     }
-    generation->tags.Put(key, {image->digest, clock_.Now() + kTagLifetime});
-    co_return std::move(image->platforms);
+    generation->tags.Put(key, {image->digest, clock_.Now()});
+    co_return Inspected{std::move(image->platforms)};
+  }
+
+  Result<Inspected> StaleOr(Error error, Generation& generation, const std::string& key,
+                            const Query& query) {
+    std::optional<Inspected> stale = FindStale(generation, key, query, error);
+    if (stale) return std::move(*stale);
+    return error;
+  }
+
+  // What the tag named, if the registry does not answer. It does if it denies that there is a tag,
+  // or access to it.
+  std::optional<Inspected> FindStale(Generation& generation, const std::string& key,
+                                     const Query& query, const Error& error) {
+    bool down = error.code() == kube::Code::kUnavailable ||
+                error.code() == kube::Code::kThrottled ||
+                error.code() == kube::Code::kDeadlineExceeded;
+    const Generation::Tag* tag = generation.tags.Find(key);
+    if (!down || tag == nullptr) return std::nullopt;
+    kube::Duration age = clock_.Now() - tag->read;
+    const SharedPlatforms* image = generation.images.Find(query.ImageKey(tag->digest));
+    if (age > kStaleLifetime || image == nullptr) return std::nullopt;
+    auto minutes = std::chrono::floor<std::chrono::minutes>(age).count();
+    return Inspected{*image, query.reference.ToString().substr(0, kShownName) + " was read " +
+                                 std::to_string(minutes) +
+                                 " minutes ago, since then: " + error.message()};
   }
 
   Generation::Failure* FindFailure(Generation& generation, const std::string& key) {
@@ -276,7 +306,8 @@ class Inspector final : public ImageInspector {
     if (!query.reference.digest.empty())
       return generation.images.Find(query.ImageKey(query.reference.digest));
     Generation::Tag* tag = generation.tags.Find(key);
-    if (tag == nullptr || query.always_pull || clock_.Now() >= tag->expires) return nullptr;
+    if (tag == nullptr || query.always_pull || clock_.Now() >= tag->read + kTagLifetime)
+      return nullptr;
     return generation.images.Find(query.ImageKey(tag->digest));
   }
 

@@ -3,11 +3,12 @@
 //
 //   auto inspector = NewImageInspector(executor, clock);
 //   ImageRequest request{.image = "quay.io/team/app:1"};
-//   Result<SharedPlatforms> platforms = co_await inspector->Platforms(std::move(request));
+//   Result<Inspected> inspected = co_await inspector->Inspect(std::move(request));
 //
 // Results are cached: by digest while there is room, and by tag and credentials for kTagLifetime.
 // So a tag tells a namespace nothing that its own credentials do not; who names a digest gets the
 // platforms of that image without credentials.
+// While a registry fails, what a tag named is used for kStaleLifetime.
 // Equal requests at the same time are not joined here, but by their caller, with SharingKey().
 // Thread: the executor's.
 #pragma once
@@ -35,6 +36,12 @@ struct ImageRequest {
   SharedKeyring keyring = {};  // the credentials that the pod may use
 };
 
+struct Inspected {
+  placement::SharedPlatforms platforms;  // at least one platform
+  // Not empty: the registry's failure, and how old `platforms` are, which were used instead.
+  std::string stale = {};
+};
+
 struct InspectorOptions {
   // Timeout for one inspection, all requests and retries together.
   std::chrono::milliseconds timeout = kInspectionTimeout;
@@ -52,15 +59,14 @@ class ImageInspector {
  public:
   virtual ~ImageInspector() = default;
 
-  // Returns at least one platform. Errors, each with the image, the registry and the cause:
+  // Errors, each with the image, the registry and the cause:
   // kInvalid (the name, or what the registry sent), kNotFound, kUnauthenticated and
   // kPermissionDenied (credentials, or blocked by configuration or policy), kThrottled,
   // kUnavailable, kDeadlineExceeded, kCancelled.
-  virtual kube::Async<placement::SharedPlatforms> Platforms(ImageRequest request) = 0;
+  virtual kube::Async<Inspected> Inspect(ImageRequest request) = 0;
   // The same without a request to a registry; nullopt if that needs one.
-  virtual std::optional<kube::Result<placement::SharedPlatforms>> Cached(
-      const ImageRequest& request) = 0;
-  // Equal for requests that may share one call of Platforms(): the same image under the same
+  virtual std::optional<kube::Result<Inspected>> Cached(const ImageRequest& request) = 0;
+  // Equal for requests that may share one call of Inspect(): the same image under the same
   // configuration, with the same credentials for the places where it is looked for. Other keys
   // after each change of the configuration, which may change these places.
   virtual std::string SharingKey(const ImageRequest& request) const = 0;

@@ -68,7 +68,7 @@ class InspectorTest : public RegistryFixture {
   }
   Result<ArchitectureSet> Inspect(const std::string& image) { return Inspect(Request(image)); }
   Result<ArchitectureSet> Inspect(ImageRequest request) {
-    return OnLinux(kube::Run(io_, inspector_->Platforms(std::move(request))));
+    return OnLinux(kube::Run(io_, inspector_->Inspect(std::move(request))));
   }
   SharedKeyring KeyringFor(const std::string& user, const std::string& password) {
     return NewKeyring(registry_.host(), user, password);
@@ -428,6 +428,46 @@ TEST_F(InspectorTest, AnUnusedSecretIsNamedWhenARegistryRefuses) {
   EXPECT_THAT(Inspect(request),
               FailsWith(Code::kUnauthenticated, HasSubstr("ns/huge is larger than 64 KiB")));
   EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated, Not(HasSubstr("ns/huge"))));
+}
+
+// Only for the pods that could read the tag, and only while the registry does not answer.
+TEST_F(InspectorTest, WhileTheRegistryFailsWhatItNamedIsUsed) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  ImageRequest always = Request("app:1");
+  always.always_pull = true;
+  ImageRequest other = Request("app:1");
+  other.keyring = KeyringFor("u", "p");
+  registry_.InjectFault("app/", Fault::kBroken);
+
+  clock_.Advance(std::chrono::hours(23));
+  for (const ImageRequest& request : {Request("app:1"), always}) {
+    clock_.Advance(10s);
+    auto got = kube::Run(io_, inspector_->Inspect(request));
+    ASSERT_THAT(got, IsOk());
+    EXPECT_THAT(*OnLinux(got), ElementsAre("amd64", "arm64"));
+    EXPECT_THAT(got->stale, AllOf(HasSubstr("app:1 was read 1380 minutes ago"),
+                                  HasSubstr("503 Service Unavailable")));
+    // For the next pods, without a request.
+    registry_.ClearLog();
+    auto cached = inspector_->Cached(request);
+    ASSERT_TRUE(cached && *cached);
+    EXPECT_FALSE((*cached)->stale.empty());
+    EXPECT_THAT(registry_.log(), IsEmpty());
+  }
+  EXPECT_THAT(Inspect(other), FailsWith(Code::kUnavailable));
+  clock_.Advance(std::chrono::hours(1));
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kUnavailable));
+
+  registry_.ClearFaults();
+  clock_.Advance(10s);
+  auto fresh = kube::Run(io_, inspector_->Inspect(Request("app:1")));
+  ASSERT_THAT(fresh, IsOk());
+  EXPECT_EQ(fresh->stale, "");
+  // An answer, if not the one that is wanted.
+  registry_.Remove("app", "1");
+  clock_.Advance(61s);
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kNotFound));
 }
 
 TEST_F(InspectorTest, CachedImagesNeedNoRegistry) {

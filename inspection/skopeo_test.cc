@@ -264,8 +264,8 @@ class SkopeoTest : public ::testing::Test {
       }
       ImageRequest request{.image = setup.repository + one.version,
                            .keyring = std::make_shared<const Keyring>(setup.keyring)};
-      Result<placement::SharedPlatforms> platforms = co_await setup.inspector->Platforms(request);
-      Result<ArchitectureSet> got = OnLinux(platforms);
+      Result<Inspected> inspected = co_await setup.inspector->Inspect(request);
+      Result<ArchitectureSet> got = OnLinux(inspected);
       EXPECT_EQ(ToText(got), ToText(wanted)) << setup.name << " " << request.image << "\n"
                                              << (got ? "" : got.error().ToString()) << "\n"
                                              << setup.registries_conf << setup.drop_in;

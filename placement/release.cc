@@ -108,6 +108,11 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
 void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
   if (decision.platforms || !NeedsRequirement(pod)) {
     ClearInspectionError(pod);
+    if (!decision.stale_inspection.empty()) {
+      release.events.push_back({api::kReasonStaleInspection,
+                                "Used what was known of the images: " + decision.stale_inspection,
+                                true});
+    }
     Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
     std::string message = "Required one of the architectures: " + Join(required.architectures);
     if (!required.operating_systems.empty())

@@ -60,6 +60,8 @@ struct ClusterDecision {
   // Common to all images; nullopt if all attempts to inspect them failed. Ignored if the pod takes
   // no requirement (NeedsRequirement() in requirement.h): its images need no inspection.
   std::optional<CommonPlatforms> platforms;
+  // Not empty: `platforms` are those of an earlier inspection, and why.
+  std::string stale_inspection;
   // If `platforms` is nullopt: the last error, the number of attempts (0: not counted), and the
   // architecture to require instead ("" for none).
   std::string inspection_error;

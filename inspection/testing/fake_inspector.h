@@ -25,9 +25,9 @@ namespace inspection {
 
 class FakeInspector final : public ImageInspector {
  public:
-  using Result = kube::Result<placement::SharedPlatforms>;
+  using Result = kube::Result<Inspected>;
 
-  kube::Async<placement::SharedPlatforms> Platforms(ImageRequest request) override {
+  kube::Async<Inspected> Inspect(ImageRequest request) override {
     co_await kube::IgnoreCancellation();
     requests_.push_back(request);
     while (!ResultFor(request.image)) {
@@ -61,6 +61,10 @@ class FakeInspector final : public ImageInspector {
                                   placement::ImagePlatforms{.platforms = std::move(platforms)}));
     changed_.NotifyAll();
   }
+  // The result stays, with this text.
+  void SetStale(const std::string& image, std::string stale) {
+    results_.at(image)->stale = std::move(stale);
+  }
   void SetDefault(const kube::Result<placement::ArchitectureSet>& linux) {
     default_ = OnLinux(linux);
     changed_.NotifyAll();
@@ -68,7 +72,7 @@ class FakeInspector final : public ImageInspector {
   // Makes Cached() return the result of `image`.
   void SetCached(const std::string& image) { cached_.insert(image); }
 
-  // The arguments of Platforms(), in order.
+  // The arguments of Inspect(), in order.
   const std::vector<ImageRequest>& requests() const { return requests_; }
   // The images of requests().
   std::vector<std::string> inspected() const {
@@ -85,7 +89,7 @@ class FakeInspector final : public ImageInspector {
     placement::ImagePlatforms image;
     for (const std::string& architecture : *architectures)
       image.platforms.push_back({"linux", architecture});
-    return std::make_shared<const placement::ImagePlatforms>(std::move(image));
+    return Inspected{std::make_shared<const placement::ImagePlatforms>(std::move(image))};
   }
   std::optional<Result> ResultFor(const std::string& image) const {
     auto found = results_.find(image);

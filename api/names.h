@@ -33,6 +33,10 @@ inline constexpr std::string_view kInspectErrorLabel = "multiarch.openshift.io/i
 inline constexpr std::string_view kInspectErrorCountLabel =
     "multiarch.openshift.io/image-inspect-error-count";
 
+// On a pod or a namespace, with any value: opts out of placement. The pod, and the pods of the
+// namespace, are never gated. The Go operator's documents use it in the namespaceSelector.
+inline constexpr std::string_view kExcludeLabel = "multiarch.openshift.io/exclude-pod-placement";
+
 // Label values.
 inline constexpr std::string_view kGated = "gated";
 inline constexpr std::string_view kRemoved = "removed";

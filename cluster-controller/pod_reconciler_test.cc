@@ -611,6 +611,53 @@ TEST_F(PodReconcilerTest, AGateSetByHandInAnExcludedNamespaceIsRemoved) {
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
 }
 
+// Whether it was gated by hand, or by a webhook before it opted out.
+TEST_F(PodReconcilerTest, APodThatOptsOutLosesOnlyItsGates) {
+  CreateClusterConfig({{"excludedSchedulerNames", {"yunikorn", "volcano"}}});
+  CreateConfig("prefer-arm64", "arm64");
+  Pod scheduled = GatedPod().Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated);
+  scheduled.mutable_spec()->set_scheduler_name("volcano");
+  for (const Pod& pod :
+       {scheduled, Pod(GatedPod().Label(api::kExcludeLabel, "")),
+        Pod(GatedPod().Gate(api::kLocalGate).Label(api::kExcludeLabel, "")),
+        Pod(MakePod("web").Gate(api::kClusterGate).Label(api::kExcludeLabel, "false")),
+        Pod(MakePod("web").Gate(api::kLocalGate).Label(api::kExcludeLabel, ""))}) {
+    api_.Create<Pod>(pod);
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Web().spec().scheduling_gates_size(), 0) << pod.ShortDebugString();
+    EXPECT_FALSE(Web().spec().has_affinity());
+    api_.Delete<Pod>({"ns", "web"});
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
+  EXPECT_TRUE(images_.requests().empty());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
+
+  Pod other = GatedPod();
+  other.mutable_spec()->set_scheduler_name("volcano2");
+  api_.Create<Pod>(other);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+}
+
+// As one that it got before the namespaceSelector changed: the pod is placed, and does not wait.
+TEST_F(PodReconcilerTest, APodGatedBeforeItsNamespaceOptedOutIsReleased) {
+  kube::core::Namespace ns;
+  ns.mutable_metadata()->set_name("ns");
+  (*ns.mutable_metadata()->mutable_labels())[std::string(api::kExcludeLabel)] = "";
+  api_.Create(ns);
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  api_.Delete<Pod>({"ns", "web"});
+  EXPECT_THAT(Reconcile(), IsOk());
+
+  // Gated by hand: as in every namespace that is not selected.
+  api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_FALSE(Web().spec().has_affinity());
+}
+
 TEST_F(PodReconcilerTest, APodGatedByHandInASelectedNamespaceIsPlaced) {
   CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
   CreateNamespace("ns", "a");

@@ -148,8 +148,7 @@ struct ClusterPodPlacementConfigSpec {
     field("logVerbosity", spec.log_verbosity, OneOf{kLogVerbosities});
     field("namespaceSelector", spec.namespace_selector);
     field("plugins", spec.plugins);
-    field("fallbackArchitecture", spec.fallback_architecture,
-          OneOf{.values = kArchitectures, .or_empty = true});
+    field("fallbackArchitecture", spec.fallback_architecture, Architecture{.or_empty = true});
     field("globalPullSecretRef", spec.global_pull_secret, ObjectName{});
     field("caBundleConfigMapRef", spec.ca_bundle_config_map, ObjectName{});
     field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});

@@ -71,8 +71,7 @@ kube::Result<Manifest> ParseManifest(std::string_view body);
 // kInvalid if the config names no architecture and is no bundle. An absent os is "linux".
 kube::Result<ImageConfig> ParseImageConfig(std::string_view body);
 
-// "x86_64" -> "amd64"; nullopt for names that cannot be an architecture: empty, "unknown", too
-// long, or with invalid characters.
+// "x86_64" -> "amd64"; nullopt for names that cannot be an architecture (api/architecture.h).
 std::optional<std::string> NormalizeArchitecture(std::string_view name);
 
 }  // namespace inspection

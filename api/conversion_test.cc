@@ -108,7 +108,7 @@ TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
   alpha = ConvertClusterPodPlacementConfig(*beta, kAlpha);
   ASSERT_TRUE(alpha);
   EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
-  // Unknown architectures are refused.
+  // Names that no architecture has are refused.
   object["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "x86_64";
   EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the validating webhooks refuse or warn of, as pure functions. No errors: the object is admitted.
+// What the validating webhooks refuse or warn of, as pure functions. No errors: the object is
+// admitted.
 //
 // What the CRDs' schemas refuse is refused here as well: the cluster may have an older CRD, and
 // these messages are clearer. An update is checked only for what it changes, and an object that is

@@ -31,7 +31,7 @@ struct CelRule {
     field("name", rule.name, DnsLabel{});
     field("expression", rule.expression, MaxSize{kMaxCelExpression});
     field("platforms", rule.platforms,
-          Items{.min = 1, .max = kArchitectures.size(), .unique = "architecture"}, kRequired);
+          Items{.min = 1, .max = kMaxPlatforms, .unique = "architecture"}, kRequired);
   }
 };
 

@@ -157,8 +157,7 @@ struct ClusterPodPlacementConfigSpec {
     field("excludedSchedulerNames", spec.excluded_scheduler_names,
           Names{.max_items = kMaxExcludedSchedulers, .max_bytes = kMaxSchedulerName});
     field("plugins", spec.plugins);
-    field("fallbackArchitecture", spec.fallback_architecture,
-          OneOf{.values = kArchitectures, .or_empty = true});
+    field("fallbackArchitecture", spec.fallback_architecture, Architecture{.or_empty = true});
     field("globalPullSecretRef", spec.global_pull_secret, ObjectName{});
     field("caBundleConfigMapRef", spec.ca_bundle_config_map, ObjectName{});
     field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});

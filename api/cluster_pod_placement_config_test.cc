@@ -62,13 +62,14 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
 
 TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault) {
   ClusterPodPlacementConfig config =
-      Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "vax",
+      Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "x86_64",
       "globalPullSecretRef": {}, "gating": "Magic", "shardTakeoverAfter": "1d",
       "inspectionRetryPeriod": "1s"}})");
   EXPECT_EQ(
       Describe(config.problems),
       "spec.logVerbosity: must be one of Normal, Debug, Trace, TraceAll; "
-      "spec.fallbackArchitecture: must be one of arm64, amd64, ppc64le, s390x; "
+      "spec.fallbackArchitecture: must be the name of an architecture as in kubernetes.io/arch: at "
+      "most 32 lower-case letters and digits, and none of unknown, operand; "
       "spec.globalPullSecretRef.name: is required; "
       "spec.gating: must be one of Webhook, Policy; "
       "spec.shardTakeoverAfter: must be a duration from 5s to 1h, for example 30s or 1m30s; "
@@ -110,6 +111,22 @@ TEST(ClusterPodPlacementConfigTest, SixteenSchedulersCanBeExcluded) {
   ASSERT_TRUE(over);
   EXPECT_THAT(Describe(over->problems), ::testing::HasSubstr("at most 16"));
   EXPECT_THAT(over->spec.excluded_scheduler_names, IsEmpty());
+}
+
+TEST(ClusterPodPlacementConfigTest, TheFallbackMayBeAnyArchitecture) {
+  for (const char* architecture : {"riscv64", "386", "vax"}) {
+    Json spec = {{"fallbackArchitecture", architecture}};
+    ClusterPodPlacementConfig config = Read(kube::DumpJson({{"spec", spec}}).c_str());
+    EXPECT_THAT(config.problems, IsEmpty()) << architecture;
+    EXPECT_EQ(config.spec.fallback_architecture, architecture);
+    EXPECT_EQ(SpecToJson(config.spec)["fallbackArchitecture"], architecture);
+  }
+  for (const char* refused : {R"("unknown")", R"("operand")", R"("ARM")", "7", R"("arm/v7")"}) {
+    std::string text = R"({"spec": {"fallbackArchitecture": )" + std::string(refused) + "}}";
+    ClusterPodPlacementConfig config = Read(text.c_str());
+    EXPECT_EQ(config.problems.size(), 1u) << refused;
+    EXPECT_EQ(config.spec.fallback_architecture, "") << refused;
+  }
 }
 
 TEST(ClusterPodPlacementConfigTest, AnOperandGetsNoLimitBelowItsBudgets) {

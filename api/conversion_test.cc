@@ -108,14 +108,14 @@ TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
   alpha = ConvertClusterPodPlacementConfig(*beta, kAlpha);
   ASSERT_TRUE(alpha);
   EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
-  // Unknown architectures are refused.
-  object["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "vax";
+  // Names that no architecture has are refused.
+  object["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "x86_64";
   EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid));
 }
 
 TEST(ConversionTest, AForgedAnnotationIsRefused) {
   for (const char* hidden :
-       {R"("not json")", R"("[]")", "7", R"("{\"fallbackArchitecture\": \"vax\"}")",
+       {R"("not json")", R"("[]")", "7", R"("{\"fallbackArchitecture\": \"x86_64\"}")",
         R"("{\"plugins\": {\"nodeAffinityScoring\": {}}}")"}) {
     Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
     object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] =

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/architecture.h"
 #include "api/cluster_pod_placement_config.h"
 #include "api/fields.h"
 #include "api/label_selector.h"
@@ -57,7 +58,8 @@ void ExpectServes(const Json& crd) {
 }
 
 // The visitor that collects a field list (fields.h) as a schema, with the keywords of a CRD.
-// `unique` stands for the rule that no two items have the same value in a field.
+// `unique` stands for the rule that no two items have the same value in a field, `refused` for the
+// one that a string has none of these values.
 class FieldSchema {
  public:
   template <class T>
@@ -85,9 +87,21 @@ class FieldSchema {
   void operator()(std::string_view name, const std::string&, OneOf allowed,
                   Presence presence = kOptional) {
     Json schema = {{"type", "string"}, {"enum", Json::array()}};
-    if (allowed.or_empty) schema["enum"].push_back("");
     for (std::string_view value : allowed.values) schema["enum"].push_back(std::string(value));
     Add(name, schema, presence);
+  }
+  void operator()(std::string_view name, const std::string&, Architecture architecture,
+                  Presence presence = kOptional) {
+    std::string length = std::to_string(kMaxArchitectureName);
+    Json refused = Json::array();
+    for (std::string_view word : kNoArchitectures) refused.push_back(std::string(word));
+    Add(name,
+        {{"type", "string"},
+         {"maxLength", kMaxArchitectureName},
+         {"pattern",
+          "^[a-z0-9]{" + std::string(architecture.or_empty ? "0," : "1,") + length + "}$"},
+         {"refused", refused}},
+        presence);
   }
   void operator()(std::string_view name, const std::string&, ObjectName) {
     Add(name, {{"type", "object"},
@@ -182,8 +196,16 @@ std::string UniqueRule(const std::string& field) {
   return "self.all(p, self.exists_one(q, q." + field + " == p." + field + "))";
 }
 
+// The CEL rule that a string is none of `refused`.
+std::string NoneOfRule(const Json& refused) {
+  std::string values;
+  for (const Json& value : refused)
+    values += (values.empty() ? "'" : ", '") + value.get<std::string>() + "'";
+  return "!(self in [" + values + "])";
+}
+
 // `crd` and `code` have the same properties, with the same types, bounds and required fields. Only
-// the CRD has formats, lengths and patterns.
+// the CRD has formats, and most of the lengths and patterns.
 void ExpectSame(const Json& crd, const Json& code, const std::string& path) {
   for (const char* keyword :
        {"type", "minimum", "maximum", "minItems", "maxItems", "maxProperties"}) {
@@ -191,6 +213,13 @@ void ExpectSame(const Json& crd, const Json& code, const std::string& path) {
   }
   EXPECT_EQ(Strings(crd, "enum"), Strings(code, "enum")) << path;
   EXPECT_EQ(Strings(crd, "required"), Strings(code, "required")) << path;
+  if (code.contains("refused")) {
+    for (const char* keyword : {"maxLength", "pattern"})
+      EXPECT_EQ(crd.value(keyword, Json()), code[keyword]) << path << ": " << keyword;
+    const Json* rules = Find(crd, "x-kubernetes-validations");
+    ASSERT_NE(rules, nullptr) << path;
+    EXPECT_EQ(rules->at(0)["rule"], NoneOfRule(code["refused"])) << path;
+  }
   if (code.contains("unique")) {
     std::string rule = UniqueRule(code["unique"].get<std::string>());
     const Json* rules = Find(crd, "x-kubernetes-validations");

@@ -33,9 +33,14 @@ struct Range {
   int64_t high = std::numeric_limits<int64_t>::max();
 };
 
-// The allowed values of a std::string. With `or_empty`, "" is allowed as well and means absent.
+// The allowed values of a std::string.
 struct OneOf {
   std::span<const std::string_view> values;
+};
+
+// A std::string that is the name of an architecture (architecture.h). With `or_empty`, "" is
+// allowed as well and means absent.
+struct Architecture {
   bool or_empty = false;
 };
 

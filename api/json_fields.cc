@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "api/architecture.h"
 #include "api/label_selector.h"
 #include "api/period.h"
 #include "kube/base/join.h"
@@ -53,9 +54,24 @@ void JsonFieldReader::operator()(std::string_view name, std::string& value, Pres
 
 void JsonFieldReader::operator()(std::string_view name, std::string& value, OneOf allowed,
                                  Presence presence) {
-  if (allowed.or_empty && reader_.String(name, presence).empty()) return;
   std::string text = reader_.Enum(name, allowed.values, presence);
   if (!text.empty()) value = std::move(text);
+}
+
+void JsonFieldReader::operator()(std::string_view name, std::string& value,
+                                 Architecture architecture, Presence presence) {
+  size_t before = reader_.problems().size();
+  std::string text = reader_.String(name, presence);
+  bool absent = reader_.problems().size() != before || !reader_.Has(name);
+  if (absent || (text.empty() && architecture.or_empty)) return;
+  if (IsArchitectureName(text)) {
+    value = std::move(text);
+  } else {
+    reader_.Problem(name, "must be the name of an architecture as in kubernetes.io/arch: at most " +
+                              std::to_string(kMaxArchitectureName) +
+                              " lower-case letters and digits, and none of " +
+                              kube::Join(kNoArchitectures));
+  }
 }
 
 void JsonFieldReader::operator()(std::string_view name, std::string& value, ObjectName) {
@@ -235,6 +251,11 @@ void JsonFieldWriter::operator()(std::string_view name, const std::string& value
 }
 
 void JsonFieldWriter::operator()(std::string_view name, const std::string& value, OneOf,
+                                 Presence presence) {
+  if (presence == kRequired || !value.empty()) Put(name, value);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, Architecture,
                                  Presence presence) {
   if (presence == kRequired || !value.empty()) Put(name, value);
 }

@@ -34,6 +34,7 @@ class JsonFieldReader {
   void operator()(std::string_view name, bool& value, Presence = kOptional);
   void operator()(std::string_view name, std::string& value, Presence = kOptional);
   void operator()(std::string_view name, std::string& value, OneOf allowed, Presence = kOptional);
+  void operator()(std::string_view name, std::string& value, Architecture, Presence = kOptional);
   void operator()(std::string_view name, std::string& value, ObjectName);
   void operator()(std::string_view name, std::string& value, LabelKey);
   void operator()(std::string_view name, std::string& value, DnsLabel);
@@ -85,6 +86,8 @@ class JsonFieldWriter {
   void operator()(std::string_view name, bool value, Presence = kOptional);
   void operator()(std::string_view name, const std::string& value, Presence = kOptional);
   void operator()(std::string_view name, const std::string& value, OneOf, Presence = kOptional);
+  void operator()(std::string_view name, const std::string& value, Architecture,
+                  Presence = kOptional);
   void operator()(std::string_view name, const std::string& value, ObjectName);
   void operator()(std::string_view name, const std::string& value, LabelKey);
   void operator()(std::string_view name, const std::string& value, DnsLabel);

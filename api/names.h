@@ -100,6 +100,7 @@ inline constexpr std::string_view kReasonGatedPodIgnored = "ArchAwareGatedPodIgn
 inline constexpr std::string_view kReasonNoSupportedArchitectures = "NoSupportedArchitecturesFound";
 inline constexpr std::string_view kReasonPreferredDuplicates =
     "ArchAwarePreferredAffinityDuplicates";
+inline constexpr std::string_view kReasonTooManyPreferences = "ArchAwareTooManyPreferences";
 inline constexpr std::string_view kReasonFallbackSet = "ArchAwareFallbackPredicateSet";
 inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover";
 inline constexpr std::string_view kReasonTolerationsSet = "ArchAwareTolerationsSet";

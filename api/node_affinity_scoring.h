@@ -17,7 +17,7 @@ struct NodeAffinityScoring {
   static void Fields(auto& scoring, auto& field) {
     field("enabled", scoring.enabled, kRequired);
     field("platforms", scoring.platforms,
-          Items{.min = 1, .max = kArchitectures.size(), .unique = "architecture"}, kRequired);
+          Items{.min = 1, .max = kMaxPlatforms, .unique = "architecture"}, kRequired);
   }
 };
 

@@ -2,18 +2,16 @@
 // Platform: a preferred architecture and its weight.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "api/fields.h"
 
 namespace api {
 
-// The architectures that a config can name.
-inline constexpr std::array<std::string_view, 4> kArchitectures = {"arm64", "amd64", "ppc64le",
-                                                                   "s390x"};
+// Of one list: room for each known architecture (architecture.h), and a few others.
+inline constexpr size_t kMaxPlatforms = 16;
 
 struct Platform {
   std::string architecture;
@@ -22,7 +20,7 @@ struct Platform {
 
   bool operator==(const Platform&) const = default;
   static void Fields(auto& platform, auto& field) {
-    field("architecture", platform.architecture, OneOf{kArchitectures}, kRequired);
+    field("architecture", platform.architecture, Architecture{}, kRequired);
     field("weight", platform.weight, Range{.low = 1, .high = 100}, kRequired);
   }
 };

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/testing/make_config.h"
+
 namespace api {
 namespace {
 
@@ -144,9 +146,13 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
        {"spec.plugins.nodeAffinityScoring.platforms", "is required"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": []}}})",
        {"spec.plugins.nodeAffinityScoring.platforms", "must have at least one item"}},
-      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "mips", "weight": 1}]}}})",
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "x86_64", "weight": 1}]}}})",
        {"spec.plugins.nodeAffinityScoring.platforms[0].architecture",
-        "must be one of arm64, amd64, ppc64le, s390x"}},
+        "must be the name of an architecture as in kubernetes.io/arch: at most 32 lower-case "
+        "letters "
+        "and digits, and none of unknown, operand"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"weight": 1}]}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms[0].architecture", "is required"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 101}]}}})",
        {"spec.plugins.nodeAffinityScoring.platforms[0].weight",
         "must be an integer from 1 to 100"}},
@@ -173,6 +179,22 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
         << bad.spec << " " << Describe(config->problems);
     EXPECT_THAT(config->Preferences(), IsEmpty()) << bad.spec;
   }
+}
+
+TEST(PodPlacementConfigTest, HasAtMostSixteenPlatformsOfAnyArchitecture) {
+  auto prefer = [](size_t platforms) {
+    MakeConfig config("a");
+    for (size_t i = 0; i < platforms; ++i) config.Prefer("arch" + std::to_string(i), 1);
+    return PodPlacementConfig(config);
+  };
+  PodPlacementConfig full = prefer(kMaxPlatforms);
+  EXPECT_THAT(full.problems, IsEmpty());
+  EXPECT_EQ(full.Preferences().size(), 16u);
+  EXPECT_EQ(full.Preferences()[15].architecture, "arch15");
+  PodPlacementConfig more = prefer(kMaxPlatforms + 1);
+  EXPECT_EQ(Describe(more.problems),
+            "spec.plugins.nodeAffinityScoring.platforms: must have at most 16 items");
+  EXPECT_THAT(more.Preferences(), IsEmpty());
 }
 
 TEST(PodPlacementConfigTest, ProblemsOfAHostileObjectAreBounded) {

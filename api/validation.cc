@@ -3,9 +3,15 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <span>
 
+#include "api/architecture.h"
+#include "api/cel_rule.h"
 #include "api/json_reader.h"
 #include "api/names.h"
+#include "api/platform.h"
+#include "kube/base/join.h"
 
 namespace api {
 namespace {
@@ -37,6 +43,22 @@ void RequireRoom(const PodPlacementConfig& config, const PodPlacementConfigs& ex
              "the PodPlacementConfigs of this namespace would have " + std::to_string(bytes) +
                  " bytes as JSON, at most " + std::to_string(kMaxNamespaceConfigBytes) +
                  " are allowed: delete some or make them smaller");
+}
+
+void CollectUnknown(std::span<const Platform> platforms, std::set<std::string>& unknown) {
+  for (const Platform& platform : platforms) {
+    if (!IsKnownArchitecture(platform.architecture)) unknown.insert(platform.architecture);
+  }
+}
+
+std::string WarningOf(const std::set<std::string>& unknown) {
+  if (unknown.empty()) return "";
+  constexpr size_t kShown = 2;
+  std::vector<std::string> quoted;
+  for (const std::string& name : unknown) quoted.push_back('"' + name + '"');
+  return std::string(quoted.size() == 1 ? "architecture " : "architectures ") +
+         kube::Join(quoted, kShown) + (quoted.size() == 1 ? " is" : " are") +
+         " not known; known ones are " + kube::Join(kKnownArchitectures);
 }
 
 // Compares problems as well: the typed spec does not have the fields that were refused.
@@ -115,6 +137,23 @@ const Platform* OutweighedBy(const PodPlacementConfig& config,
       outweighed_by = &platform;
   }
   return outweighed_by;
+}
+
+std::string WarningOfUnknownArchitectures(const PodPlacementConfig& config) {
+  std::set<std::string> unknown;
+  if (config.spec.plugins && config.spec.plugins->node_affinity_scoring)
+    CollectUnknown(config.spec.plugins->node_affinity_scoring->platforms, unknown);
+  for (const CelRule& rule : config.spec.cel_rules) CollectUnknown(rule.platforms, unknown);
+  return WarningOf(unknown);
+}
+
+std::string WarningOfUnknownArchitectures(const ClusterPodPlacementConfig& config) {
+  std::set<std::string> unknown;
+  if (config.spec.plugins && config.spec.plugins->node_affinity_scoring)
+    CollectUnknown(config.spec.plugins->node_affinity_scoring->platforms, unknown);
+  const std::string& fallback = config.spec.fallback_architecture;
+  if (!fallback.empty() && !IsKnownArchitecture(fallback)) unknown.insert(fallback);
+  return WarningOf(unknown);
 }
 
 bool Precedes(const PodPlacementConfig& a, const PodPlacementConfig& b) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the validating webhooks refuse, as pure functions. No errors: the object is admitted.
+// What the validating webhooks refuse or warn of, as pure functions. No errors: the object is
+// admitted.
 //
 // What the CRDs' schemas refuse is refused here as well: the cluster may have an older CRD, and
 // these messages are clearer. An update is checked only for what it changes, and an object that is
@@ -7,6 +8,7 @@
 // blocked.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
@@ -35,6 +37,11 @@ FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
 // `config` does not name: then its pods do not prefer what it says. nullptr if there is none.
 const Platform* OutweighedBy(const PodPlacementConfig& config,
                              const ClusterPodPlacementConfig& cluster_config);
+
+// A warning that names the architectures of `config` that are not known (architecture.h), at most
+// 256 characters; "" if there are none. Such a name can be a spelling mistake: no node has it.
+std::string WarningOfUnknownArchitectures(const PodPlacementConfig& config);
+std::string WarningOfUnknownArchitectures(const ClusterPodPlacementConfig& config);
 
 // The order in which the configs of a namespace are applied: by descending priority, then by age
 // with the oldest first, then by name. A config without a creation time is not stored yet and the

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/architecture.h"
 #include "api/testing/make_config.h"
 
 namespace api {
@@ -79,6 +80,33 @@ TEST(ValidationTest, TheClusterConfigCannotBeDeletedBeforeTheOthers) {
             "ns/c and others");
   // A config with another name can be deleted.
   EXPECT_THAT(ValidateDelete(MakeClusterConfig("other"), {&a}), IsEmpty());
+}
+
+TEST(ValidationTest, UnknownArchitecturesAreAWarning) {
+  const std::string known =
+      "386, amd64, arm, arm64, loong64, mips, mips64, mips64le, mipsle, ppc64, ppc64le, riscv64, "
+      "s390x";
+  EXPECT_EQ(WarningOfUnknownArchitectures(Config("a", 1)), "");
+  EXPECT_EQ(WarningOfUnknownArchitectures(MakeConfig("a").Prefer("riscv64", 1)), "");
+  EXPECT_EQ(WarningOfUnknownArchitectures(MakeConfig("a").Prefer("amd46", 1).Prefer("arm64", 2)),
+            "architecture \"amd46\" is not known; known ones are " + known);
+  EXPECT_EQ(WarningOfUnknownArchitectures(MakeConfig("a").Rule("large", "true", "vax", 5)),
+            "architecture \"vax\" is not known; known ones are " + known);
+  MakeConfig many("a");
+  for (char letter : {'a', 'b', 'c', 'd'})
+    many.Prefer(std::string(kMaxArchitectureName, letter), 1);
+  std::string warning = WarningOfUnknownArchitectures(many);
+  EXPECT_THAT(warning,
+              HasSubstr(std::string(kMaxArchitectureName, 'b') + "\" and 2 more are not known"));
+  EXPECT_LE(warning.size(), 256u);
+
+  EXPECT_EQ(WarningOfUnknownArchitectures(MakeClusterConfig()), "");
+  EXPECT_EQ(
+      WarningOfUnknownArchitectures(MakeClusterConfig().Prefer("loong64", 1).Fallback("mips64le")),
+      "");
+  EXPECT_EQ(WarningOfUnknownArchitectures(
+                MakeClusterConfig().Prefer("x86", 1).Prefer("arm64", 2).Fallback("aarch64")),
+            "architectures \"aarch64\", \"x86\" are not known; known ones are " + known);
 }
 
 TEST(ValidationTest, OrdersByPriorityThenAgeThenName) {

@@ -3,39 +3,34 @@
 // ("amd64").
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <set>
 #include <string>
-#include <string_view>
 
-#include "api/platform.h"
+#include "api/architecture.h"
 
 namespace placement {
 
 using ArchitectureSet = std::set<std::string>;
 
-// The architectures that a config can name. An image that never runs (an operator bundle) supports
-// all of them.
+// What an image supports that never runs (an operator bundle): each architecture that a node can
+// have, so that the pod's other images decide alone.
 inline const ArchitectureSet& AllArchitectures() {
-  static const ArchitectureSet all(api::kArchitectures.begin(), api::kArchitectures.end());
+  static const ArchitectureSet all(api::kKnownArchitectures.begin(),
+                                   api::kKnownArchitectures.end());
   return all;
 }
 
-// Lower-case letters and digits, at most 32. Images are untrusted: the API server would refuse
-// other names as part of a label, and a name with '-' could be one of the operator's labels.
-inline bool IsArchitectureName(std::string_view name) {
-  constexpr size_t kMaxLength = 32;
-  return !name.empty() && name.size() <= kMaxLength &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
-}
+// Of a pod: in its requirement, and in its preferences from configs. No real image supports more
+// than a dozen.
+inline constexpr size_t kMaxArchitectures = 32;
 
-// The architecture names in `architectures`, at most 32; no real image supports more than a dozen.
+// The architecture names in `architectures`, at most kMaxArchitectures. Images are untrusted: the
+// API server would refuse other names as part of a label.
 inline ArchitectureSet OnlyNames(const ArchitectureSet& architectures) {
-  constexpr size_t kMaxArchitectures = 32;
   ArchitectureSet names;
   for (const std::string& architecture : architectures) {
-    if (IsArchitectureName(architecture) && names.size() < kMaxArchitectures)
+    if (api::IsArchitectureName(architecture) && names.size() < kMaxArchitectures)
       names.insert(architecture);
   }
   return names;

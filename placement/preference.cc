@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/architecture.h"
 #include "api/names.h"
 #include "placement/architecture.h"
 #include "placement/pod_metadata.h"
@@ -19,7 +20,7 @@ constexpr int32_t kMaxWeight = 100;
 constexpr size_t kMaxEntries = 256;
 // There is room for the preferences that are set: an entry that is not read makes the operator's
 // own preference look like the user's.
-constexpr size_t kMaxSkipped = kMaxEntries - api::kArchitectures.size();
+constexpr size_t kMaxSkipped = kMaxEntries - kMaxArchitectures;
 
 struct Entry {
   std::string architecture;
@@ -48,7 +49,7 @@ class SourceRecord {
       entry.skipped = rest == "skipped";
       auto parsed = std::from_chars(weight.data(), weight.data() + weight.size(), entry.weight);
       bool number = parsed.ec == std::errc() && parsed.ptr == weight.data() + weight.size();
-      if (number && IsArchitectureName(entry.architecture) && !entry.source.empty())
+      if (number && api::IsArchitectureName(entry.architecture) && !entry.source.empty())
         entries_.push_back(entry);
     }
   }
@@ -157,14 +158,16 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
   for (const PreferenceSource& source : sources) {
     bool set_any = false;
     for (const api::Platform& platform : source.platforms) {
-      bool valid = IsArchitectureName(platform.architecture) && platform.weight >= 1 &&
+      bool valid = api::IsArchitectureName(platform.architecture) && platform.weight >= 1 &&
                    platform.weight <= kMaxWeight;
       if (!valid) continue;
-      if (result.user_preferences || present.contains(platform.architecture)) {
+      bool duplicate = result.user_preferences || present.contains(platform.architecture);
+      if (duplicate || present.size() >= kMaxArchitectures) {
         if (recorded.full() || recorded.Find(platform.architecture, source.name) != nullptr)
           continue;
         recorded.Record(platform, source.name, /*skipped=*/true);
-        result.duplicates.push_back(platform.architecture + " of " + source.name);
+        (duplicate ? result.duplicates : result.beyond_limit)
+            .push_back(platform.architecture + " of " + source.name);
         continue;
       }
       AddTerm(pod, platform);

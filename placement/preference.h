@@ -35,15 +35,17 @@ struct PreferenceResult {
   // "arm64 of PodPlacementConfig-b": skipped by this call, because an earlier source had set that
   // architecture, or because of user_preferences.
   std::vector<std::string> duplicates;
+  // As above, because the pod has kMaxArchitectures preferences of configurations.
+  std::vector<std::string> beyond_limit;
 };
 
 // True if a PodPlacementConfig has given `pod` a preference, which may have been skipped.
 bool HasPreferencesOfNamespace(const kube::core::Pod& pod);
 
-// Adds the preferences of `sources`. The first source with an architecture sets it; later ones skip
-// it. If the user has a preferred term on kubernetes.io/arch, all are skipped. Skipped preferences
-// are recorded as such. Sets the label preferred-node-affinity (set, not-set) unless `sources` is
-// empty.
+// Adds the preferences of `sources`, up to kMaxArchitectures (architecture.h). The first source
+// with an architecture sets it; later ones skip it. If the user has a preferred term on
+// kubernetes.io/arch, all are skipped. Skipped preferences are recorded as such. Sets the label
+// preferred-node-affinity (set, not-set) unless `sources` is empty.
 PreferenceResult ApplyPreferences(kube::core::Pod& pod, std::span<const PreferenceSource> sources);
 
 }  // namespace placement

@@ -213,8 +213,28 @@ TEST(PreferenceTest, TheAnnotationIsBoundedWithManySources) {
     sources.push_back({"PodPlacementConfig-" + std::to_string(i), {{"arm64", 1}}});
   Pod pod;
   PreferenceResult result = ApplyPreferences(pod, sources);
-  EXPECT_EQ(result.duplicates.size(), 251u);
+  EXPECT_EQ(result.duplicates.size(), 256u - kMaxArchitectures - 1);
   EXPECT_LT(SourcesAnnotation(pod).size(), 16u * 1024);
+}
+
+// Each config may name other architectures.
+TEST(PreferenceTest, APodHasAtMostThirtyTwoPreferencesOfConfigs) {
+  std::vector<PreferenceSource> sources;
+  for (size_t i = 0; i <= kMaxArchitectures; ++i)
+    sources.push_back({"PodPlacementConfig-a", {{"arch" + std::to_string(i), 1}}});
+  sources.push_back({"PodPlacementConfig-b", {{"arch0", 1}}});
+  Pod pod;
+  PreferenceResult result = ApplyPreferences(pod, sources);
+  EXPECT_EQ(TermsOf(pod).size(), 32u);
+  EXPECT_THAT(result.beyond_limit, ElementsAre("arch32 of PodPlacementConfig-a"));
+  EXPECT_THAT(result.duplicates, ElementsAre("arch0 of PodPlacementConfig-b"));
+  EXPECT_THAT(SourcesAnnotation(pod), testing::HasSubstr("arch32:1:PodPlacementConfig-a:skipped"));
+
+  std::string once = pod.SerializeAsString();
+  result = ApplyPreferences(pod, sources);
+  EXPECT_THAT(result.beyond_limit, IsEmpty());
+  EXPECT_FALSE(result.user_preferences);
+  EXPECT_EQ(pod.SerializeAsString(), once) << "a second call";
 }
 
 TEST(PreferenceTest, ManySkippedEntriesLeaveRoomForThoseThatAreSet) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/architecture.h"
 #include "api/names.h"
 #include "kube/base/join.h"
 #include "placement/gate.h"
@@ -26,6 +27,14 @@ void AddPreferencesEvents(const PreferenceResult& preferences, Release& release)
   if (!preferences.set.empty()) {
     release.events.push_back({api::kReasonPredicateSet,
                               "Added the architecture preferences of " + ListOf(preferences.set)});
+  }
+  if (!preferences.beyond_limit.empty()) {
+    release.events.push_back(
+        {api::kReasonTooManyPreferences,
+         "Skipped because the pod has " + std::to_string(kMaxArchitectures) +
+             " architecture preferences of configurations, the largest number: " +
+             ListOf(preferences.beyond_limit),
+         true});
   }
   if (preferences.duplicates.empty()) return;
   std::string_view cause = preferences.user_preferences
@@ -127,7 +136,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
   release.events.push_back({api::kReasonInspectionError,
                             "Could not inspect the container images: " + decision.inspection_error,
                             true});
-  if (!IsArchitectureName(decision.fallback_architecture)) {
+  if (!api::IsArchitectureName(decision.fallback_architecture)) {
     // The pod may be scheduled to any node: better than to stay gated (I3).
     SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
     return;

@@ -526,6 +526,41 @@ TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
   EXPECT_EQ(Preferences(by_shard), 2);
 }
 
+TEST(ReleaseTest, PreferencesBeyondTheLimitAreAnEvent) {
+  MakeConfig more = MakeConfig("more").Priority(0).Prefer("one", 1).Prefer("two", 2);
+  std::vector<PodPlacementConfig> configs;
+  for (size_t i = 0; i < kMaxArchitectures; ++i)
+    configs.push_back(MakeConfig("a" + std::to_string(i)).Prefer("arch" + std::to_string(i), 1));
+  configs.push_back(more);
+  MatchingConfigs matching;
+  for (const PodPlacementConfig& config : configs) matching.emplace_back(&config);
+  Pod pod = Gated();
+  Release release = ReleaseLocal(pod, matching);
+  EXPECT_TRUE(release.released);
+  EXPECT_EQ(Preferences(pod), 32);
+  ASSERT_THAT(Reasons(release), testing::Contains(api::kReasonTooManyPreferences));
+  for (const PodEvent& event : release.events) {
+    if (event.reason != api::kReasonTooManyPreferences) continue;
+    EXPECT_TRUE(event.warning);
+    EXPECT_EQ(event.message,
+              "Skipped because the pod has 32 architecture preferences of configurations, the "
+              "largest number: one of PodPlacementConfig-more, two of PodPlacementConfig-more");
+  }
+}
+
+TEST(ReleaseTest, ARequirementMayNameAnyArchitecture) {
+  Pod pod = ClusterGated();
+  Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{"operand", "riscv64"}});
+  EXPECT_TRUE(release.released);
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In riscv64;");
+  EXPECT_TRUE(pod.metadata().labels().contains("multiarch.openshift.io/riscv64"));
+  EXPECT_FALSE(pod.metadata().labels().contains(std::string(api::kOperandLabel)));
+
+  Pod fallback = ClusterGated();
+  ReleaseCluster(fallback, {.inspection_error = "503", .fallback_architecture = "loong64"});
+  EXPECT_EQ(Required(fallback), "kubernetes.io/arch In loong64;");
+}
+
 TEST(ReleaseTest, PreferencesOfTheNamespaceMaySwitchOffThoseOfTheCluster) {
   PodPlacementConfig config = WithRules("a");
   MatchingConfig with_rule(&config);

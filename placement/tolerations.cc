@@ -41,8 +41,7 @@ std::vector<std::string> ApplyTolerations(Pod& pod, const api::ArchitectureToler
                                           const ArchitectureSet& supported) {
   std::vector<std::string> added;
   if (!plugin.enabled) return added;
-  for (const std::string& architecture : AllArchitectures()) {
-    if (!supported.contains(architecture)) continue;
+  for (const std::string& architecture : OnlyNames(supported)) {
     for (const std::string& effect : plugin.effects) {
       if (Tolerates(pod, plugin.key, architecture, effect)) continue;
       Toleration& toleration = *pod.mutable_spec()->add_tolerations();

@@ -7,6 +7,7 @@
 // all supported architectures, whatever such terms say, and none of any other.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -18,13 +19,16 @@
 
 namespace placement {
 
+// For each architecture and each effect.
+inline constexpr size_t kMaxTolerations = kMaxArchitectures * api::kTaintEffects.size();
+
 // The first of `configs` with the plugin, enabled or not: it decides for the pod. nullptr: none has
 // it, so the ClusterPodPlacementConfig decides.
 const api::PodPlacementConfig* ConfigForTolerations(const MatchingConfigs& configs);
 
-// Appends the tolerations of `plugin` for the architectures of `supported` that a config can name,
-// except those of taints that the pod already tolerates. At most 12; none if the plugin is
-// disabled. A second call changes nothing.
+// Appends the tolerations of `plugin` for the architectures of `supported`, except those of taints
+// that the pod already tolerates. At most kMaxTolerations; none if the plugin is disabled. A second
+// call changes nothing.
 // Returns: what was added, as "arm64:NoSchedule".
 std::vector<std::string> ApplyTolerations(kube::core::Pod& pod,
                                           const api::ArchitectureTolerations& plugin,

@@ -76,11 +76,12 @@ const Row kRows[] = {
      "pool Equal amd64 NoExecute; pool Equal amd64 NoSchedule; "
      "pool Equal arm64 NoExecute; pool Equal arm64 NoSchedule"},
     {"no architecture in common", {.enabled = true}, {}, "", ""},
-    {"only architectures that a config can name",
+    {"any architecture, also one that is not known",
      {.enabled = true},
-     {"riscv64", "arm", "arm64", "386"},
+     {"riscv64", "vax"},
      "",
-     kArm64},
+     "kubernetes.io/arch Equal riscv64 NoSchedule; kubernetes.io/arch Equal vax NoSchedule"},
+    {"only names", {.enabled = true}, {"arm64", "no such", "operand", ""}, "", kArm64},
     {"after the pod's own, which stay",
      {.enabled = true},
      {"arm64"},
@@ -149,14 +150,15 @@ TEST(TolerationsTest, Rows) {
   }
 }
 
-TEST(TolerationsTest, AtMostTwelveAreAdded) {
+TEST(TolerationsTest, AtMostThirtyTwoArchitecturesAreTolerated) {
   api::ArchitectureTolerations plugin{
       .enabled = true, .effects = {api::kTaintEffects.begin(), api::kTaintEffects.end()}};
-  ArchitectureSet supported = AllArchitectures();
-  for (int i = 0; i < 20; ++i) supported.insert("arch" + std::to_string(i));
+  ArchitectureSet supported;
+  for (size_t i = 0; i <= kMaxArchitectures; ++i) supported.insert("arch" + std::to_string(i));
   Pod pod = MakePod("web");
-  EXPECT_EQ(ApplyTolerations(pod, plugin, supported).size(), 12u);
-  EXPECT_EQ(pod.spec().tolerations_size(), 12);
+  EXPECT_EQ(ApplyTolerations(pod, plugin, supported).size(), 96u);
+  EXPECT_EQ(kMaxTolerations, 96u);
+  EXPECT_EQ(pod.spec().tolerations_size(), 96);
 }
 
 TEST(TolerationsTest, TellsWhatWasAdded) {

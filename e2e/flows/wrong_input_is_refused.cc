@@ -8,6 +8,8 @@ namespace {
 class WrongInputFlow : public FlowFixture {};
 
 TEST_F(WrongInputFlow, OfAConfigIsRefused) {
+  ConfigBuilder many = MakeConfig("many");
+  for (int i = 0; i < 17; ++i) many.Prefer("arch" + std::to_string(i), 1);
   Flow(scene(), "wrong configs")
       .Refused(Create(MakeConfig("twice").Prefer("arm64", 10).Prefer("arm64", 20)), {"twice"})
       .Refused(Create(MakeConfig("weightless").Prefer("arm64", 0)), {"weight", "1"})
@@ -22,7 +24,13 @@ TEST_F(WrongInputFlow, OfAConfigIsRefused) {
       .Refused(Create(MakeConfig("low").Priority(-1).Prefer("arm64", 10)), {"priority", "0"})
       .Refused(Create(MakeConfig("word").Set("/spec/priority", "high").Prefer("arm64", 10)),
                {"priority"})
-      .Refused(Create(MakeConfig("foreign").Prefer("vax", 10)), {"vax"})
+      .Refused(Create(MakeConfig("foreign").Prefer("x86_64", 10)), {"architecture", "x86_64"})
+      .Refused(Create(MakeConfig("capital").Prefer("ARM64", 10)), {"architecture", "ARM64"})
+      .Refused(Create(MakeConfig("long").Prefer(std::string(33, 'a'), 10)), {"architecture", "32"})
+      .Refused(Create(MakeConfig("unknown").Prefer("unknown", 10)), {"not names of an arch"})
+      .Refused(Create(MakeConfig("label").Prefer("operand", 10)), {"not names of an arch"})
+      .Refused(Create(many), {"platforms", "16"})
+      .Refused(Create(MakeConfig("rule").Rule("a", "true", "x86_64", 1)), {"celRules", "x86_64"})
       .Refused(Create(kConfigs, {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                                  {"kind", "PodPlacementConfig"},
                                  {"metadata", {{"name", "bare"}}},
@@ -58,8 +66,11 @@ TEST_F(WrongInputFlow, OfTheClustersConfigIsRefused) {
       .Refused(Change(kClusterConfigs, cluster_config, {{"spec", {{"logVerbosity", "Loud"}}}}),
                {"logVerbosity"})
       .Refused(
-          Change(kClusterConfigs, cluster_config, {{"spec", {{"fallbackArchitecture", "vax"}}}}),
-          {"vax"})
+          Change(kClusterConfigs, cluster_config, {{"spec", {{"fallbackArchitecture", "x86_64"}}}}),
+          {"fallbackArchitecture", "x86_64"})
+      .Refused(Change(kClusterConfigs, cluster_config,
+                      {{"spec", {{"fallbackArchitecture", "unknown"}}}}),
+               {"fallbackArchitecture", "unknown"})
       .Await(ClusterConfigReady());
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/architecture.h"
 #include "inspection/base/reference.h"
 #include "kube/base/ascii.h"
 #include "kube/types/unstructured.h"
@@ -153,10 +154,7 @@ std::optional<std::string> NormalizeArchitecture(std::string_view name) {
   if (text == "aarch64") return "arm64";
   if (text == "i386" || text == "i686") return "386";
   if (text == "armhf" || text == "armel") return "arm";
-  if (text.empty() || text.size() > 32 || text == "unknown") return std::nullopt;
-  bool plain = std::all_of(text.begin(), text.end(),
-                           [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
-  if (!plain) return std::nullopt;
+  if (!api::IsArchitectureName(text)) return std::nullopt;
   return text;
 }
 

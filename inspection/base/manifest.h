@@ -71,8 +71,7 @@ kube::Result<Manifest> ParseManifest(std::string_view body);
 // kInvalid if the config names no platform and is no bundle. An absent os is "linux".
 kube::Result<ImageConfig> ParseImageConfig(std::string_view body);
 
-// "x86_64" -> "amd64"; nullopt for names that cannot be an architecture: empty, "unknown", too
-// long, or with invalid characters.
+// "x86_64" -> "amd64"; nullopt for names that cannot be an architecture (api/architecture.h).
 std::optional<std::string> NormalizeArchitecture(std::string_view name);
 
 // "10.0.20348.1668" -> "10.0.20348", as nodes have it in a label; "" for other texts.

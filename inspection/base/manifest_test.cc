@@ -245,8 +245,40 @@ TEST(ManifestTest, OtherNamesOfArchitecturesAreMappedToGo) {
   EXPECT_EQ(NormalizeArchitecture("aarch64"), "arm64");
   EXPECT_EQ(NormalizeArchitecture("AMD64"), "amd64");
   EXPECT_EQ(NormalizeArchitecture("riscv64"), "riscv64");
+  EXPECT_EQ(NormalizeArchitecture("i686"), "386");
+  EXPECT_EQ(NormalizeArchitecture("armhf"), "arm");
   EXPECT_EQ(NormalizeArchitecture(""), std::nullopt);
   EXPECT_EQ(NormalizeArchitecture("amd64,arm64"), std::nullopt);
+}
+
+// A pod with such a label would look like one of the operator's own.
+TEST(ManifestTest, ALabelOfTheOperatorIsNoArchitecture) {
+  EXPECT_EQ(NormalizeArchitecture("Operand"), std::nullopt);
+  EXPECT_FALSE(ParseImageConfig(R"({"architecture":"operand","os":"linux"})"));
+}
+
+// The node label has no variant.
+TEST(ManifestTest, AVariantBelongsToItsArchitecture) {
+  for (const char* variant : {"v5", "v6", "v7", "v8", "7", "", "x"}) {
+    std::string fields =
+        R"("os":"linux","architecture":"arm","variant":")" + std::string(variant) + "\"";
+    auto index = ParseManifest(Index(Entry("{" + fields + "}") + "," + kArm64));
+    ASSERT_TRUE(index) << index.error();
+    EXPECT_THAT(index->platforms, ElementsAre(Platform{"linux", "arm"}, Platform{"linux", "arm64"}))
+        << variant;
+    auto config = ParseImageConfig("{" + fields + "}");
+    ASSERT_TRUE(config) << config.error();
+    EXPECT_EQ(config->platform, (Platform{"linux", "arm"})) << variant;
+  }
+  auto list =
+      ParseManifest(Index(Entry(R"({"os":"linux","architecture":"arm","variant":"v6"})") + "," +
+                              Entry(R"({"os":"linux","architecture":"arm","variant":"v7"})") + "," +
+                              Entry(R"({"os":"linux","architecture":"armhf"})"),
+                          kDockerList));
+  ASSERT_TRUE(list) << list.error();
+  EXPECT_THAT(list->platforms, ElementsAre(Platform{"linux", "arm"}));
+  // Of one architecture, but of several images: none of them decides alone.
+  EXPECT_FALSE(list->only_image);
 }
 
 TEST(ManifestTest, DamagedManifestsYieldNoInvalidArchitecture) {

@@ -102,10 +102,20 @@ AdmissionResponse Answer(const api::FieldErrors& errors) {
                         : AdmissionResponse::Denied(422, "Invalid", api::Describe(errors));
 }
 
-// The answer to a new or changed `config`, with a warning about fields that have no effect.
+// Adds a warning to `answer` about architectures of `config` that may be spelling mistakes.
+template <class T>
+AdmissionResponse WarnOfUnknownArchitectures(AdmissionResponse answer, const T& config) {
+  std::string warning = api::WarningOfUnknownArchitectures(config);
+  if (warning.empty()) return answer;
+  return std::move(answer).Warn(std::move(warning));
+}
+
+// The answer to a new or changed `config`, with warnings about fields that may have no effect.
 AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::FieldErrors& errors) {
   AdmissionResponse answer = Answer(errors);
-  if (!answer.allowed() || !config.WantsExecFormatErrorMonitor()) return answer;
+  if (!answer.allowed()) return answer;
+  answer = WarnOfUnknownArchitectures(std::move(answer), config);
+  if (!config.WantsExecFormatErrorMonitor()) return answer;
   return std::move(answer).Warn(std::string(api::kExecFormatErrorMonitorUnsupported));
 }
 
@@ -271,7 +281,8 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   if (!rules || !rules->allowed()) co_return rules;
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
   if (!allowed) co_return allowed;
-  co_return WarnIfOutweighed(std::move(*allowed), *config, **cluster_config);
+  AdmissionResponse answer = WarnOfUnknownArchitectures(std::move(*allowed), *config);
+  co_return WarnIfOutweighed(std::move(answer), *config, **cluster_config);
 }
 
 Async<AdmissionResponse> ConfigWebhooks::ValidateUpdate(const AdmissionRequest& request,
@@ -294,12 +305,14 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateUpdate(const AdmissionRequest& 
   }
   bool changes = old_config->metadata().generation() != config.metadata().generation();
   Result<AdmissionResponse> allowed = co_await Allow(changes && !request.dry_run, config, received);
-  if (!allowed || !changes || config.Preferences().empty()) co_return allowed;
+  if (!allowed || !changes) co_return allowed;
+  AdmissionResponse answer = WarnOfUnknownArchitectures(std::move(*allowed), config);
+  if (config.Preferences().empty()) co_return answer;
   Result<std::optional<ClusterPodPlacementConfig>> cluster_config =
       co_await ReadClusterConfig(client_, kReadForWarningWithin);
   // An error costs no more than the warning.
-  if (!cluster_config || !*cluster_config) co_return allowed;
-  co_return WarnIfOutweighed(std::move(*allowed), config, **cluster_config);
+  if (!cluster_config || !*cluster_config) co_return answer;
+  co_return WarnIfOutweighed(std::move(answer), config, **cluster_config);
 }
 
 Async<AdmissionResponse> ConfigWebhooks::DecideRules(

@@ -376,6 +376,34 @@ TEST_F(ConfigWebhooksTest, AConfigThatTheClustersWeightsOutweighIsAWarning) {
   EXPECT_THAT(Ask("CREATE", config).warnings(), SizeIs(0));
 }
 
+TEST_F(ConfigWebhooksTest, AnUnknownArchitectureIsAWarning) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  auto warns = ::testing::ElementsAre(HasSubstr("architecture \"amd46\" is not known; known ones"));
+  Json known = api::MakeConfig("a", "shop").Prefer("riscv64", 5).Build();
+  Json unknown = api::MakeConfig("a", "shop").Prefer("amd46", 5).Build();
+  unknown["metadata"]["generation"] = 2;
+  Json disabled = unknown;
+  disabled["spec"]["plugins"]["nodeAffinityScoring"]["enabled"] = false;
+  EXPECT_THAT(Ask("CREATE", known).warnings(), SizeIs(0));
+  for (const AdmissionResponse& response :
+       {Ask("CREATE", unknown), Ask("UPDATE", unknown, known), Ask("UPDATE", disabled, known)}) {
+    EXPECT_TRUE(response.allowed());
+    EXPECT_THAT(response.warnings(), warns);
+  }
+  EXPECT_THAT(Ask("UPDATE", unknown, unknown).warnings(), SizeIs(0)) << "nothing changes";
+
+  Json fallback = api::MakeClusterConfig().Fallback("amd46").Build();
+  for (const AdmissionResponse& response :
+       {AskCluster("CREATE", fallback), AskCluster("UPDATE", fallback, ClusterConfig())}) {
+    EXPECT_TRUE(response.allowed());
+    EXPECT_THAT(response.warnings(), warns);
+  }
+  fallback = api::MakeClusterConfig().Fallback("unknown").Build();
+  AdmissionResponse refused = AskCluster("CREATE", fallback);
+  EXPECT_FALSE(refused.allowed());
+  EXPECT_THAT(refused.warnings(), SizeIs(0));
+}
+
 TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {
   EXPECT_TRUE(Ask("DELETE", nullptr, Config("a", 1)).allowed());
 }

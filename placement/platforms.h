@@ -25,7 +25,7 @@ inline constexpr std::string_view kLinux = "linux";
 inline constexpr std::string_view kWindows = "windows";
 
 // GOOS names have the form of GOARCH names.
-inline bool IsOsName(std::string_view name) { return IsArchitectureName(name); }
+inline bool IsOsName(std::string_view name) { return api::IsArchitectureName(name); }
 
 struct Platform {
   std::string os;

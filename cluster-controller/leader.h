@@ -13,6 +13,7 @@
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
+#include "cluster-controller/node_images.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
@@ -98,6 +99,7 @@ class Leader final : public kube::Term {
   // Inspection and reconciliation.
   std::unique_ptr<inspection::ImageInspector> images_;
   PullSecrets secrets_;
+  NodeImages node_images_;
   InspectionQueue queue_;
   PodInspector inspector_;
   watches::FreshConfigs configs_;

@@ -37,13 +37,10 @@ Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
   return kube::Ok();
 }
 
-size_t BytesOf(const std::vector<ImageRequest>& requests) {
-  size_t bytes = 0;
-  for (const ImageRequest& request : requests)
-    bytes += kPerImage + kCopiesOfName * request.image.size();
-  if (!requests.empty() && requests.front().keyring != nullptr)
-    bytes += requests.front().keyring->bytes();
-  return bytes;
+// Whether the nodes may know an image that its registry did not tell of.
+bool MayBeOnNodes(const kube::Error& error) {
+  return error.code() == kube::Code::kNotFound || error.code() == kube::Code::kUnavailable ||
+         error.code() == kube::Code::kDeadlineExceeded || error.code() == kube::Code::kThrottled;
 }
 
 }  // namespace
@@ -59,20 +56,50 @@ void PodInspector::OnTurn(const std::function<void(const kube::ObjectKey&)>& wak
   readers_.OnTurn(wake);
 }
 
-Async<std::vector<ImageRequest>> PodInspector::RequestsFor(Images images) {
+Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) {
   Result<void> checked = CheckImages(images.images);
   if (!checked) co_return checked.error();
   Result<inspection::SharedKeyring> keyring =
       co_await secrets_.For(images.pod.ns, std::move(images.secrets));
   if (!keyring) co_return keyring.error();
-  std::vector<ImageRequest> requests;
+  std::vector<Wanted> wanted;
   for (placement::ContainerImage& image : images.images) {
-    requests.push_back({.image = std::move(image.reference),
-                        .use = image.only_volume ? Use::kVolume : Use::kContainer,
-                        .always_pull = image.always_pull,
-                        .keyring = *keyring});
+    wanted.push_back({.request = {.image = std::move(image.reference),
+                                  .use = image.only_volume ? Use::kVolume : Use::kContainer,
+                                  .always_pull = image.always_pull,
+                                  .keyring = *keyring},
+                      .never_pull = image.never_pull});
   }
-  co_return requests;
+  co_return wanted;
+}
+
+Async<Inspected> PodInspector::OnNodes(std::string image, kube::Error otherwise) {
+  Result<SharedPlatforms> nodes = co_await nodes_.Find(image);
+  if (nodes && !(*nodes)->platforms.empty()) {
+    Inspected inspected{std::move(*nodes)};
+    co_return inspected;
+  }
+  co_return nodes ? otherwise : otherwise.Prefix(nodes.error().message());
+}
+
+Async<std::optional<Inspected>> PodInspector::Known(kube::ObjectKey pod, const Wanted& wanted) {
+  const std::string& image = wanted.request.image;
+  if (wanted.never_pull) {
+    Result<Inspected> on_nodes = co_await OnNodes(
+        image, kube::Error::NotFound("inspect " + image +
+                                     ": no node has the image, and its pull policy is Never"));
+    if (!on_nodes) co_return on_nodes.error();
+    co_return std::optional(std::move(*on_nodes));
+  }
+  std::optional<Result<Inspected>> known = queue_.Submit(pod, wanted.request);
+  if (!known) co_return std::optional<Inspected>();
+  if (*known) co_return std::optional(std::move(**known));
+  const kube::Error error = known->error();
+  if (wanted.request.always_pull || !MayBeOnNodes(error)) co_return error;
+  Result<Inspected> on_nodes = co_await OnNodes(image, error);
+  if (!on_nodes) co_return on_nodes.error();
+  on_nodes->stale = image + " is on nodes; " + error.message();
+  co_return std::optional(std::move(*on_nodes));
 }
 
 Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod) {
@@ -80,13 +107,17 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
   kube::ObjectKey key = images.pod;
   bool reads = !images.secrets.empty();
   if (!memory_.Enter(key) || (reads && !readers_.Enter(key))) co_return std::nullopt;
-  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(images));
+  Result<std::vector<Wanted>> all = co_await WantedFor(std::move(images));
   readers_.Leave(key);
-  if (!requests) {
+  if (!all) {
     Forget(key);
-    co_return requests.error();
+    co_return all.error();
   }
-  memory_.Take(key, BytesOf(*requests));
+  size_t bytes = 0;
+  for (const Wanted& wanted : *all) bytes += kPerImage + kCopiesOfName * wanted.request.image.size();
+  if (!all->empty() && all->front().request.keyring != nullptr)
+    bytes += all->front().request.keyring->bytes();
+  memory_.Take(key, bytes);
   kube::TimePoint started = queue_.WaitingSince(key).value_or(clock_.Now());
 
   // Submits every image, also after an error, so that all are inspected at the same time.
@@ -94,15 +125,15 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
   std::string stale;
   std::optional<kube::Error> error;
   bool complete = true;
-  for (const ImageRequest& request : *requests) {
-    std::optional<Result<Inspected>> known = queue_.Submit(key, request);
+  for (const Wanted& wanted : *all) {
+    Result<std::optional<Inspected>> known = co_await Known(key, wanted);
     if (!known) {
+      if (!error) error = known.error();
+    } else if (!*known) {
       complete = false;
-    } else if (*known) {
+    } else {
       platforms.push_back(std::move((*known)->platforms));
       if (stale.empty()) stale = std::move((*known)->stale);
-    } else if (!error) {
-      error = known->error();
     }
   }
   if (!complete && !error) co_return std::nullopt;
@@ -122,12 +153,12 @@ Async<> PodInspector::Prefetch(Images images) {
   if (!CanPrefetch()) co_return kube::Ok();
   ++prefetching_;
   std::string ns = images.pod.ns;
-  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(images));
+  Result<std::vector<Wanted>> all = co_await WantedFor(std::move(images));
   --prefetching_;
-  if (!requests) co_return requests.error();
-  for (const ImageRequest& request : *requests) {
+  if (!all) co_return all.error();
+  for (const Wanted& wanted : *all) {
     if (queue_.queued() >= options_.prefetch_queued) break;
-    queue_.Prefetch(ns, request);
+    if (!wanted.never_pull) queue_.Prefetch(ns, wanted.request);
   }
   co_return kube::Ok();
 }

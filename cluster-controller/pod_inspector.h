@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodInspector: finds the platforms that all images of a pod have in common. Its images are
-// inspected at the same time.
+// inspected at the same time. Where no registry can tell, the nodes that have the image do: with
+// the pull policy Never, and with IfNotPresent if the registry denies that it has the image, or
+// does not answer.
 //
 // The memory for images and secrets that wait is limited by namespace and in total, and so is the
 // number of pods that read their secrets at a time. A pod beyond a limit is queued, and woken when
@@ -13,6 +15,7 @@
 #include <vector>
 
 #include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/node_images.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
 #include "inspection/inspector.h"
@@ -56,10 +59,11 @@ class PodInspector {
   };
 
   // All outlive it.
-  PodInspector(InspectionQueue& queue, PullSecrets& secrets, PlacementMetrics& metrics,
-               kube::Clock& clock, PodInspectorOptions options = {})
+  PodInspector(InspectionQueue& queue, PullSecrets& secrets, NodeImages& nodes,
+               PlacementMetrics& metrics, kube::Clock& clock, PodInspectorOptions options = {})
       : queue_(queue),
         secrets_(secrets),
+        nodes_(nodes),
         metrics_(metrics),
         clock_(clock),
         options_(options),
@@ -81,10 +85,19 @@ class PodInspector {
   void Forget(const kube::ObjectKey& pod);
 
  private:
-  kube::Async<std::vector<inspection::ImageRequest>> RequestsFor(Images images);
+  struct Wanted {
+    inspection::ImageRequest request;
+    bool never_pull = false;
+  };
+  kube::Async<std::vector<Wanted>> WantedFor(Images images);
+  // What is known of an image; nullopt after queueing its inspection. Does not keep `wanted`.
+  kube::Async<std::optional<inspection::Inspected>> Known(kube::ObjectKey pod,
+                                                          const Wanted& wanted);
+  kube::Async<inspection::Inspected> OnNodes(std::string image, kube::Error otherwise);
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
+  NodeImages& nodes_;
   PlacementMetrics& metrics_;
   kube::Clock& clock_;
   PodInspectorOptions options_;

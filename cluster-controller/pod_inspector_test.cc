@@ -8,8 +8,10 @@
 #include <set>
 
 #include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/node_images.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
+#include "cluster-controller/testing/node_with_images.h"
 #include "inspection/config/credentials.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/base/task_group.h"
@@ -49,7 +51,7 @@ class PodInspectorTest : public ::testing::Test {
   }
 
   void Make(PodInspectorOptions options) {
-    inspector_.emplace(queue_, secrets_, placement_metrics_, clock_, options);
+    inspector_.emplace(queue_, secrets_, nodes_, placement_metrics_, clock_, options);
     inspector_->OnTurn([this](const ObjectKey& pod) { woken_.push_back(pod.ToString()); });
   }
   // True if the pod's architectures are known.
@@ -107,6 +109,7 @@ class PodInspectorTest : public ::testing::Test {
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   PullSecrets secrets_{api_, clock_};
+  NodeImages nodes_{api_, clock_};
   std::optional<PodInspector> inspector_;
   std::vector<std::string> woken_;
 };
@@ -242,6 +245,53 @@ TEST_F(PodInspectorTest, AnImageThatIsOnlyMountedIsReadAsAVolume) {
   EXPECT_EQ(uses,
             (std::map<std::string, inspection::Use>{{"r.io/run", inspection::Use::kContainer},
                                                     {"r.io/data", inspection::Use::kVolume}}));
+}
+
+TEST_F(PodInspectorTest, AnImageThatIsNeverPulledIsThatOfItsNodes) {
+  Pod pod = MakePod("web").Image("r.io/app:1", "Never");
+  EXPECT_THAT(kube::Run(io_, inspector_->Inspect(pod)),
+              FailsWith(Code::kNotFound, HasSubstr("no node has the image")));
+  api_.Create(NodeWithImages("n", "linux", "s390x", {{"r.io/app:1"}}));
+  clock_.Advance(1min);
+  auto result = kube::Run(io_, inspector_->Inspect(pod));
+  ASSERT_TRUE(result && *result);
+  EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
+  EXPECT_EQ((*result)->stale, "");
+  EXPECT_THAT(kube::Run(io_, inspector_->Prefetch(PodInspector::Images::Of(pod))), IsOk());
+  EXPECT_THAT(images_.requests(), IsEmpty());
+}
+
+// Only if it may be used without being pulled again.
+TEST_F(PodInspectorTest, ARegistryThatCannotTellLeavesItToTheNodes) {
+  api_.Create(NodeWithImages("n", "linux", "s390x", {{"r.io/app:1"}}));
+  struct Row {
+    kube::Error error;
+    bool nodes;
+  };
+  for (const Row& row : {Row{kube::Error::NotFound("404"), true},
+                         Row{kube::Error::Unavailable("503"), true},
+                         Row{kube::Error::Throttled("429"), true},
+                         Row{kube::Error::DeadlineExceeded("slow"), true},
+                         Row{kube::Error::Unauthenticated("401"), false},
+                         Row{kube::Error::PermissionDenied("403"), false},
+                         Row{kube::Error::Invalid("no image"), false}}) {
+    for (const char* policy : {"IfNotPresent", "Always"}) {
+      images_.SetDefault(row.error);
+      Pod pod = MakePod("web").Image("r.io/app:1", policy);
+      (void)kube::Run(io_, inspector_->Inspect(pod));
+      kube::Drain(io_);
+      auto result = kube::Run(io_, inspector_->Inspect(pod));
+      if (row.nodes && policy == std::string("IfNotPresent")) {
+        ASSERT_TRUE(result && *result) << row.error;
+        EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
+        EXPECT_EQ((*result)->stale, "r.io/app:1 is on nodes; " + row.error.message());
+      } else {
+        EXPECT_THAT(result, FailsWith(row.error.code())) << policy;
+      }
+      // The result is not shared any more.
+      clock_.Advance(10s);
+    }
+  }
 }
 
 TEST_F(PodInspectorTest, TooManyImagesOrTooLongNamesAreAnError) {

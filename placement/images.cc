@@ -10,10 +10,11 @@ std::vector<ContainerImage> ImagesOf(const kube::core::Pod& pod) {
   std::map<std::string, ContainerImage> images;
   auto add = [&](const std::string& reference, const std::string& policy, bool volume) {
     if (reference.empty()) return;
-    ContainerImage own{reference, policy == "Always", volume};
+    ContainerImage own{reference, policy == "Always", policy == "Never", volume};
     auto [at, is_new] = images.try_emplace(reference, own);
     if (is_new) return;
     at->second.always_pull |= own.always_pull;
+    at->second.never_pull &= own.never_pull;
     at->second.only_volume &= own.only_volume;
   };
   for (const kube::core::Container& container : pod.spec().init_containers())

@@ -13,6 +13,8 @@ struct ContainerImage {
   std::string reference;  // of the pod, untrusted: "registry.example/app:1.2"
   // A container or volume with this image has the pull policy Always: a tag must be resolved again.
   bool always_pull = false;
+  // All of them have the pull policy Never: the image is only on nodes.
+  bool never_pull = false;
   // No container runs it; it is mounted as a volume. A node can mount a single manifest whatever
   // its platform is: only an index restricts the nodes.
   bool only_volume = false;

@@ -18,11 +18,18 @@ TEST(ImagesTest, ListsEachImageOnce) {
                             .Image("b:1", "IfNotPresent")
                             .Image("a:1", "Always")
                             .InitImage("b:1")
-                            .InitImage("c:1", "Never")
+                            .InitImage("c:1")
                             .Image("");
-  EXPECT_THAT(ImagesOf(pod), ElementsAre(ContainerImage{"a:1", true}, ContainerImage{"b:1", false},
-                                         ContainerImage{"c:1", false}));
+  EXPECT_THAT(ImagesOf(pod), ElementsAre(ContainerImage{"a:1", true}, ContainerImage{"b:1"},
+                                         ContainerImage{"c:1"}));
   EXPECT_THAT(ImagesOf(kube::core::Pod()), IsEmpty());
+}
+
+TEST(ImagesTest, OneContainerThatMayPullIsEnough) {
+  kube::core::Pod pod =
+      MakePod("web").Image("a:1", "Never").Image("a:1", "Never").Image("b:1", "Never").Image("b:1");
+  EXPECT_THAT(ImagesOf(pod), ElementsAre(ContainerImage{.reference = "a:1", .never_pull = true},
+                                         ContainerImage{"b:1"}));
 }
 
 TEST(ImagesTest, OneContainerThatAlwaysPullsIsEnough) {
@@ -45,9 +52,12 @@ TEST(ImagesTest, VolumesMayBeImages) {
   AddVolume(pod, "run:1", "Always");
   AddVolume(pod, "data:1", "IfNotPresent");
   AddVolume(pod, "data:2", "Always");
-  EXPECT_THAT(ImagesOf(pod), ElementsAre(ContainerImage{"data:1", false, true},
-                                         ContainerImage{"data:2", true, true},
-                                         ContainerImage{"run:1", true, false}));
+  EXPECT_THAT(ImagesOf(pod),
+              ElementsAre(ContainerImage{.reference = "data:1", .only_volume = true},
+                          ContainerImage{.reference = "data:2",
+                                         .always_pull = true,
+                                         .only_volume = true},
+                          ContainerImage{.reference = "run:1", .always_pull = true}));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
+#include "cluster-controller/node_images.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
@@ -176,10 +177,11 @@ class PodReconcilerTest : public testing::Test {
   rules::Asker rules_{client_, clock_};
   inspection::FakeInspector images_;
   PullSecrets secrets_{api_, clock_};
+  NodeImages node_images_{api_, clock_};
   kube::Metrics metrics_;
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
-  PodInspector inspector_{queue_, secrets_, placement_metrics_, clock_};
+  PodInspector inspector_{queue_, secrets_, node_images_, placement_metrics_, clock_};
   PodAdditionsList additions_;
   ShardWatch shards_{clock_};
   NamespaceSelection namespaces_{api_};

@@ -118,10 +118,17 @@ inline constexpr std::string_view kGatingByWebhook = "Webhook";
 inline constexpr std::string_view kGatingByPolicy = "Policy";
 inline constexpr std::array<std::string_view, 2> kGatings = {kGatingByWebhook, kGatingByPolicy};
 
+// Limits of the schedulers whose pods are never gated. Each webhook that gates pods has all names
+// in a condition.
+inline constexpr size_t kMaxExcludedSchedulers = 16;
+inline constexpr size_t kMaxSchedulerName = 63;
+
 struct ClusterPodPlacementConfigSpec {
   std::string log_verbosity{kLogVerbosities[0]};
   // Absent and empty both select every namespace.
   std::optional<kube::meta::LabelSelector> namespace_selector;
+  // Pods with one of these as spec.schedulerName are never gated.
+  std::vector<std::string> excluded_scheduler_names;
   std::optional<ClusterPlugins> plugins;
   // Required of pods whose images cannot be inspected; "" for no requirement.
   std::string fallback_architecture;
@@ -147,6 +154,8 @@ struct ClusterPodPlacementConfigSpec {
   static void Fields(auto& spec, auto& field) {
     field("logVerbosity", spec.log_verbosity, OneOf{kLogVerbosities});
     field("namespaceSelector", spec.namespace_selector);
+    field("excludedSchedulerNames", spec.excluded_scheduler_names,
+          Names{.max_items = kMaxExcludedSchedulers, .max_bytes = kMaxSchedulerName});
     field("plugins", spec.plugins);
     field("fallbackArchitecture", spec.fallback_architecture, Architecture{.or_empty = true});
     field("globalPullSecretRef", spec.global_pull_secret, ObjectName{});

@@ -24,6 +24,7 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
     "spec": {
       "logVerbosity": "Trace",
       "namespaceSelector": {"matchExpressions": [{"key": "exclude", "operator": "DoesNotExist"}]},
+      "excludedSchedulerNames": ["volcano", "batch.example.com/a_B"],
       "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "s390x", "weight": 1}],
                                           "precedence": "Namespace"},
                   "execFormatErrorMonitor": {"enabled": false}},
@@ -55,6 +56,7 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
     EXPECT_EQ(config.spec.fallback_architecture, "");
     EXPECT_EQ(config.spec.gating, kGatingByWebhook);
     EXPECT_THAT(config.Preferences(), IsEmpty());
+    EXPECT_THAT(config.spec.excluded_scheduler_names, IsEmpty());
   }
 }
 
@@ -74,6 +76,41 @@ TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault
       "spec.inspectionRetryPeriod: must be a duration from 5s to 1h, for example 30s or 1m30s");
   EXPECT_EQ(config.spec.log_verbosity, "Normal");
   EXPECT_EQ(config.spec.shard_takeover_after, 30s);
+}
+
+// They become parts of CEL expressions.
+TEST(ClusterPodPlacementConfigTest, AWrongNameOfASchedulerIsLeftOut) {
+  const std::string longest(kMaxSchedulerName, 'a');
+  for (const std::string& wrong :
+       {std::string(), std::string("a'b"), std::string("a\\b"), std::string("-a"),
+        std::string("a."), std::string("a b"), std::string("\u00e4"), longest + "a"}) {
+    Json spec = {{"excludedSchedulerNames", {longest, wrong, "volcano"}}};
+    auto config = ClusterPodPlacementConfig::FromJson({{"spec", spec}});
+    ASSERT_TRUE(config);
+    EXPECT_THAT(config->spec.excluded_scheduler_names, ElementsAre(longest, "volcano")) << wrong;
+    EXPECT_EQ(Describe(config->problems),
+              "spec.excludedSchedulerNames: must be names of at most 63 letters, digits and inner "
+              "'-', '_', '.' and '/'")
+        << wrong;
+  }
+  ClusterPodPlacementConfig config =
+      Read(R"({"spec": {"excludedSchedulerNames": ["volcano", 1, "volcano"]}})");
+  EXPECT_THAT(config.spec.excluded_scheduler_names, ElementsAre("volcano"));
+  EXPECT_EQ(config.problems.size(), 2u);
+}
+
+TEST(ClusterPodPlacementConfigTest, SixteenSchedulersCanBeExcluded) {
+  Json names = Json::array();
+  for (size_t i = 0; i < kMaxExcludedSchedulers; ++i) names.push_back("s" + std::to_string(i));
+  auto full = ClusterPodPlacementConfig::FromJson({{"spec", {{"excludedSchedulerNames", names}}}});
+  ASSERT_TRUE(full);
+  EXPECT_THAT(full->problems, IsEmpty());
+  EXPECT_EQ(full->spec.excluded_scheduler_names.size(), kMaxExcludedSchedulers);
+  names.push_back("more");
+  auto over = ClusterPodPlacementConfig::FromJson({{"spec", {{"excludedSchedulerNames", names}}}});
+  ASSERT_TRUE(over);
+  EXPECT_THAT(Describe(over->problems), ::testing::HasSubstr("at most 16"));
+  EXPECT_THAT(over->spec.excluded_scheduler_names, IsEmpty());
 }
 
 TEST(ClusterPodPlacementConfigTest, TheFallbackMayBeAnyArchitecture) {

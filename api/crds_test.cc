@@ -123,6 +123,10 @@ class FieldSchema {
   void operator()(std::string_view name, const std::optional<int64_t>&, Range range) {
     (*this)(name, int64_t{0}, range);
   }
+  void operator()(std::string_view name, const std::vector<std::string>&, Names limits) {
+    Json item = {{"type", "string"}, {"maxLength", limits.max_bytes}};
+    Add(name, {{"type", "array"}, {"maxItems", limits.max_items}, {"items", item}});
+  }
   void operator()(std::string_view name, const std::vector<std::string>&, SomeOf allowed) {
     Json item = {{"type", "string"}, {"enum", Json::array()}};
     for (std::string_view value : allowed.values) item["enum"].push_back(std::string(value));

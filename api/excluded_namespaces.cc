@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/names.h"
 #include "kube/base/split.h"
 
 namespace api {
@@ -38,6 +39,7 @@ bool ExcludedNamespaces::Names(std::string_view ns) const {
 
 bool ExcludedNamespaces::Excludes(
     std::string_view ns, const google::protobuf::Map<std::string, std::string>& labels) const {
+  if (labels.contains(std::string(kExcludeLabel))) return true;
   return Names(ns) && !labels.contains(std::string(kIncludeLabel));
 }
 

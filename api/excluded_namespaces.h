@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExcludedNamespaces: namespaces whose pods are placed only if the Namespace has the label
-// kIncludeLabel, besides matching the namespaceSelector. On OpenShift, these are openshift-* and
-// hypershift-*: the components of the platform itself.
+// ExcludedNamespaces: whether a namespace is excluded from placement, besides matching the
+// namespaceSelector: each one that has the label kExcludeLabel, and, by its name, one that does not
+// have the label kIncludeLabel. On OpenShift, these names are openshift-* and hypershift-*: the
+// components of the platform itself.
 //
-// A flag of the operator, and not a field: who installs on OpenShift gets a safe default without
-// writing a selector, and a label selector cannot name namespaces by a prefix.
+// The names are a flag of the operator, and not a field: who installs on OpenShift gets a safe
+// default without writing a selector, and a label selector cannot name namespaces by a prefix.
 #pragma once
 
 #include <string>
@@ -25,17 +26,19 @@ inline constexpr size_t kMaxExcludedNamespaces = 16;
 
 class ExcludedNamespaces {
  public:
-  // Excludes none.
+  // Excludes none by its name.
   ExcludedNamespaces() = default;
   // `patterns`: "openshift-*,hypershift-*". kInvalid for one that is not the begin of the name of a
   // namespace with a `*` at its end, and for more than kMaxExcludedNamespaces.
   static kube::Result<ExcludedNamespaces> Parse(std::string_view patterns);
 
-  // Whether `ns` is excluded unless it has the label.
+  // Whether `ns` is excluded unless it has the label kIncludeLabel.
   bool Names(std::string_view ns) const;
+  // `labels`: of the namespace. kExcludeLabel wins over kIncludeLabel.
   bool Excludes(std::string_view ns,
                 const google::protobuf::Map<std::string, std::string>& labels) const;
 
+  // True if no namespace is excluded by its name.
   bool empty() const { return prefixes_.empty(); }
   // Without the `*`.
   const std::vector<std::string>& prefixes() const { return prefixes_; }

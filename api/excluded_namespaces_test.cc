@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/names.h"
 #include "kube/testing/matchers.h"
 
 namespace api {
@@ -25,6 +26,20 @@ TEST(ExcludedNamespacesTest, ANamespaceIsExcludedByItsPrefixUnlessItHasTheLabel)
   EXPECT_TRUE(excluded.Names("openshift-monitoring"));
   EXPECT_FALSE(ExcludedNamespaces().Excludes("openshift-monitoring", {}));
   EXPECT_TRUE(ExcludedNamespaces::Parse("")->empty());
+}
+
+TEST(ExcludedNamespacesTest, TheLabelThatOptsOutExcludesEveryNamespace) {
+  ExcludedNamespaces openshift = *ExcludedNamespaces::Parse("openshift-*");
+  google::protobuf::Map<std::string, std::string> labels;
+  // Any value.
+  labels[std::string(kExcludeLabel)] = "false";
+  for (const ExcludedNamespaces& excluded : {ExcludedNamespaces(), openshift}) {
+    EXPECT_TRUE(excluded.Excludes("shop", labels));
+    EXPECT_TRUE(excluded.Excludes("openshift-monitoring", labels));
+  }
+  labels[std::string(kIncludeLabel)] = "";
+  EXPECT_TRUE(openshift.Excludes("openshift-monitoring", labels));
+  EXPECT_FALSE(openshift.Names("shop"));
 }
 
 // They become parts of CEL expressions.

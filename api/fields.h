@@ -61,6 +61,13 @@ struct Strings {
   size_t max_bytes;  // of each
 };
 
+// Limits of a std::vector<std::string> of names, each once. A name has letters, digits and inner
+// '-', '_', '.' and '/': it can be a part of a CEL expression.
+struct Names {
+  size_t max_items;
+  size_t max_bytes;  // of each
+};
+
 // The allowed values of a std::vector<std::string>, which has at least one of them, each once.
 struct SomeOf {
   std::span<const std::string_view> values;

@@ -16,6 +16,22 @@ namespace api {
 using kube::Json;
 using kube::meta::LabelSelector;
 
+namespace {
+
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool IsName(std::string_view text) {
+  constexpr std::string_view kInner = "-_./";
+  return !text.empty() && IsAlphanumeric(text.front()) && IsAlphanumeric(text.back()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return IsAlphanumeric(c) || kInner.find(c) != std::string_view::npos;
+         });
+}
+
+}  // namespace
+
 void JsonFieldReader::operator()(std::string_view name, int64_t& value, Range range,
                                  Presence presence) {
   value = reader_.Int(name, {.range = range, .fallback = value, .presence = presence});
@@ -148,6 +164,23 @@ void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>
   }
 }
 
+void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>& values,
+                                 Names limits) {
+  const Json* list = reader_.Array(name, limits.max_items);
+  if (list == nullptr) return;
+  for (const Json& item : *list) {
+    std::string text = item.is_string() ? item.get<std::string>() : "";
+    if (text.size() > limits.max_bytes || !IsName(text)) {
+      reader_.Problem(name, "must be names of at most " + std::to_string(limits.max_bytes) +
+                                " letters, digits and inner '-', '_', '.' and '/'");
+    } else if (std::find(values.begin(), values.end(), text) != values.end()) {
+      reader_.Problem(name, "must have each name once");
+    } else {
+      values.push_back(std::move(text));
+    }
+  }
+}
+
 void JsonFieldReader::operator()(std::string_view name, std::optional<int64_t>& value,
                                  Range range) {
   constexpr int64_t kRefused = std::numeric_limits<int64_t>::min();
@@ -261,6 +294,11 @@ void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::s
 void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::string>& values,
                                  Strings) {
   Put(name, values);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::string>& values,
+                                 Names) {
+  if (!values.empty()) Put(name, values);
 }
 
 void JsonFieldWriter::operator()(std::string_view name, std::chrono::seconds value, Period) {

@@ -42,6 +42,7 @@ class JsonFieldReader {
   void operator()(std::string_view name, std::string& value, Quantity bounds);
   void operator()(std::string_view name, std::vector<std::string>& values, SomeOf allowed);
   void operator()(std::string_view name, std::vector<std::string>& values, Strings limits);
+  void operator()(std::string_view name, std::vector<std::string>& values, Names limits);
   void operator()(std::string_view name, std::optional<int64_t>& value, Range range);
   void operator()(std::string_view name, std::chrono::seconds& value, Period period);
   void operator()(std::string_view name, std::optional<kube::meta::LabelSelector>& value);
@@ -94,6 +95,7 @@ class JsonFieldWriter {
   void operator()(std::string_view name, const std::string& value, Quantity);
   void operator()(std::string_view name, const std::vector<std::string>& values, SomeOf);
   void operator()(std::string_view name, const std::vector<std::string>& values, Strings);
+  void operator()(std::string_view name, const std::vector<std::string>& values, Names);
   void operator()(std::string_view name, const std::optional<int64_t>& value, Range);
   void operator()(std::string_view name, std::chrono::seconds value, Period);
   void operator()(std::string_view name, const std::optional<kube::meta::LabelSelector>& value);

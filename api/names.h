@@ -33,6 +33,10 @@ inline constexpr std::string_view kInspectErrorLabel = "multiarch.openshift.io/i
 inline constexpr std::string_view kInspectErrorCountLabel =
     "multiarch.openshift.io/image-inspect-error-count";
 
+// On a pod or a namespace, with any value: opts out of placement. The pod, and the pods of the
+// namespace, are never gated. The Go operator's documents use it in the namespaceSelector.
+inline constexpr std::string_view kExcludeLabel = "multiarch.openshift.io/exclude-pod-placement";
+
 // Label values.
 inline constexpr std::string_view kGated = "gated";
 inline constexpr std::string_view kRemoved = "removed";
@@ -67,6 +71,7 @@ inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.
 // Node labels.
 inline constexpr std::string_view kArchLabel = "kubernetes.io/arch";
 inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
+inline constexpr std::string_view kWindowsBuildLabel = "node.kubernetes.io/windows-build";
 inline constexpr std::string_view kMasterNodeLabel = "node-role.kubernetes.io/master";
 inline constexpr std::string_view kControlPlaneNodeLabel = "node-role.kubernetes.io/control-plane";
 
@@ -84,6 +89,7 @@ inline constexpr std::string_view kENoExecEventsFinalizer =
 
 // Events.
 inline constexpr std::string_view kEventComponent = "multiarch-tuning-operator";
+inline constexpr std::string_view kReasonStaleInspection = "ArchAwareStaleInspection";
 inline constexpr std::string_view kReasonPredicateSet = "ArchAwarePredicateSet";
 inline constexpr std::string_view kReasonGateAdded = "ArchAwareSchedGateAdded";
 inline constexpr std::string_view kReasonGateRemoved = "ArchAwareSchedGateRemovalSuccess";

@@ -193,7 +193,7 @@ kube::asio::awaitable<void> InspectionQueue::Run(Namespace* ns, std::shared_ptr<
   co_await kube::IgnoreCancellation();
   kube::TimePoint started = clock_.Now();
   ImageRequest request = std::move(job->request);
-  Result result = co_await images_.Architectures(std::move(request));
+  Result result = co_await images_.Inspect(std::move(request));
   metrics_.time_to_inspect_image.Observe(
       std::chrono::duration<double>(clock_.Now() - started).count());
   job->result = std::move(result);

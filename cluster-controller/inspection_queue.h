@@ -2,7 +2,7 @@
 // InspectionQueue: runs the inspections of images, fairly between namespaces and registries, and
 // wakes the pods that wait for a result.
 //
-//   std::optional<Result<ArchitectureSet>> result = queue.Submit(pod, request);
+//   std::optional<Result<Inspected>> result = queue.Submit(pod, request);
 //   if (!result) ...            // queued; OnResult() is called with `pod` when the result is there
 //   queue.Forget(pod);          // once the pod has all results, or is deleted
 //
@@ -29,7 +29,6 @@
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/types/resource.h"
-#include "placement/architecture.h"
 
 namespace cluster_controller {
 
@@ -42,7 +41,7 @@ struct InspectionQueueOptions {
 
 class InspectionQueue {
  public:
-  using Result = kube::Result<placement::ArchitectureSet>;
+  using Result = kube::Result<inspection::Inspected>;
 
   // All outlive it except `tasks`, which must have stopped before the queue is destroyed.
   InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock, kube::TaskGroup& tasks,

@@ -21,15 +21,12 @@ constexpr size_t kMaxReads = 64;
 
 Async<bool> NamespaceSelection::IsSelected(std::string ns,
                                            std::optional<kube::meta::LabelSelector> selector) {
-  bool selects_all =
-      !selector || (selector->match_labels().empty() && selector->match_expressions().empty());
-  if (selects_all && !excluded_.Names(ns)) co_return true;
   Result<Shared> read = co_await ReadOf(ns).Call();
   if (FailedWith(read, Code::kPermissionDenied)) co_return true;
   if (!read) co_return read.error().Prefix("read the namespace " + ns);
   if (*read == nullptr) co_return true;
   if (excluded_.Excludes(ns, (*read)->metadata().labels())) co_return false;
-  if (selects_all) co_return true;
+  if (!selector) co_return true;
   Result<bool> matches = placement::Matches(*selector, (*read)->metadata().labels());
   co_return !matches || *matches;
 }

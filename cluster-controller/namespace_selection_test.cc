@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "api/names.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/run.h"
 
@@ -45,9 +46,18 @@ TEST_F(NamespaceSelectionTest, AnExcludedNamespaceIsSelectedOnlyWithTheLabel) {
   EXPECT_FALSE(IsSelected("openshift-b", team));
 }
 
-TEST_F(NamespaceSelectionTest, OtherNamespacesAreNotReadWithoutASelector) {
-  EXPECT_TRUE(IsSelected("shop"));
-  EXPECT_EQ(api_.CountCalls("GET"), 0);
+TEST_F(NamespaceSelectionTest, ANamespaceWithTheLabelThatOptsOutIsNotSelected) {
+  Create("shop", "");
+  Create("farm", std::string(api::kExcludeLabel));
+  LabelSelector all;
+  all.add_match_expressions()->set_key("team");
+  all.mutable_match_expressions(0)->set_operator_("DoesNotExist");
+  for (const std::optional<LabelSelector>& selector :
+       {std::optional<LabelSelector>(), std::optional(LabelSelector()), std::optional(all)}) {
+    EXPECT_TRUE(IsSelected("shop", selector));
+    EXPECT_FALSE(IsSelected("farm", selector));
+  }
+  EXPECT_TRUE(IsSelected("deleted"));
 }
 
 }  // namespace

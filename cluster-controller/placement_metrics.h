@@ -29,6 +29,9 @@ struct PlacementMetrics {
             metrics.AddCounter("mto_ppo_ctrl_processed_pods_total", "Pods that were released")),
         failed_image_inspections(metrics.AddCounter("mto_ppo_ctrl_failed_image_inspection_total",
                                                     "Inspections that failed")),
+        stale_inspections(metrics.AddCounter(
+            "mto_ppo_ctrl_stale_image_inspections_total",
+            "Pods whose images were known only from earlier, as a registry failed")),
         shard_takeovers(metrics.AddCounter(
             "mto_ppo_ctrl_shard_takeovers_total",
             "Pods whose local gate was removed because their shard did not work")) {}
@@ -41,6 +44,7 @@ struct PlacementMetrics {
   prometheus::Histogram& time_to_inspect_pod_images;
   prometheus::Counter& processed_pods;
   prometheus::Counter& failed_image_inspections;
+  prometheus::Counter& stale_inspections;
   prometheus::Counter& shard_takeovers;
 };
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/pod_inspector.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace cluster_controller {
 
 using inspection::ImageRequest;
+using inspection::Inspected;
+using inspection::Use;
 using kube::Async;
 using kube::Result;
-using placement::ArchitectureSet;
+using placement::SharedPlatforms;
 
 namespace {
 
@@ -51,7 +51,6 @@ size_t BytesOf(const std::vector<ImageRequest>& requests) {
 PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
   return {.pod = kube::KeyOf(pod),
           .images = placement::ImagesOf(pod),
-          .os = placement::OperatingSystemOf(pod),
           .secrets = PullSecrets::NamesIn(pod)};
 }
 
@@ -69,14 +68,14 @@ Async<std::vector<ImageRequest>> PodInspector::RequestsFor(Images images) {
   std::vector<ImageRequest> requests;
   for (placement::ContainerImage& image : images.images) {
     requests.push_back({.image = std::move(image.reference),
-                        .os = images.os,
+                        .use = image.only_volume ? Use::kVolume : Use::kContainer,
                         .always_pull = image.always_pull,
                         .keyring = *keyring});
   }
   co_return requests;
 }
 
-Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::core::Pod& pod) {
+Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod) {
   Images images = Images::Of(pod);
   kube::ObjectKey key = images.pod;
   bool reads = !images.secrets.empty();
@@ -91,22 +90,19 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
   kube::TimePoint started = queue_.WaitingSince(key).value_or(clock_.Now());
 
   // Submits every image, also after an error, so that all are inspected at the same time.
-  std::optional<ArchitectureSet> common;
+  std::vector<SharedPlatforms> platforms;
+  std::string stale;
   std::optional<kube::Error> error;
   bool complete = true;
   for (const ImageRequest& request : *requests) {
-    std::optional<Result<ArchitectureSet>> supported = queue_.Submit(key, request);
-    if (!supported) {
+    std::optional<Result<Inspected>> known = queue_.Submit(key, request);
+    if (!known) {
       complete = false;
-    } else if (!*supported) {
-      if (!error) error = supported->error();
-    } else if (!common) {
-      common = std::move(**supported);
-    } else {
-      ArchitectureSet both;
-      std::set_intersection(common->begin(), common->end(), (*supported)->begin(),
-                            (*supported)->end(), std::inserter(both, both.end()));
-      common = std::move(both);
+    } else if (*known) {
+      platforms.push_back(std::move((*known)->platforms));
+      if (stale.empty()) stale = std::move((*known)->stale);
+    } else if (!error) {
+      error = known->error();
     }
   }
   if (!complete && !error) co_return std::nullopt;
@@ -114,9 +110,8 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
       std::chrono::duration<double>(clock_.Now() - started).count());
   Forget(key);
   if (error) co_return *error;
-  // A pod without images runs on every architecture.
-  if (!common) common = placement::AllArchitectures();
-  co_return common;
+  if (!stale.empty()) metrics_.stale_inspections.Increment();
+  co_return PodImages{placement::Common(platforms), std::move(stale)};
 }
 
 bool PodInspector::CanPrefetch() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodInspector: finds the architectures that all images of a pod have in common. Its images are
+// PodInspector: finds the platforms that all images of a pod have in common. Its images are
 // inspected at the same time.
 //
 // The memory for images and secrets that wait is limited by namespace and in total, and so is the
@@ -21,8 +21,8 @@
 #include "kube/queue/fair_share.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
-#include "placement/architecture.h"
 #include "placement/images.h"
+#include "placement/platforms.h"
 
 namespace cluster_controller {
 
@@ -38,13 +38,18 @@ struct PodInspectorOptions {
   size_t prefetch_readers = 8;
 };
 
+struct PodImages {
+  placement::CommonPlatforms platforms;
+  // Not empty: what was used of an earlier inspection, and why (ImageInspector).
+  std::string stale = {};
+};
+
 class PodInspector {
  public:
   // The parts of a pod that its inspection needs.
   struct Images {
     kube::ObjectKey pod;
     std::vector<placement::ContainerImage> images;
-    std::string os;
     std::vector<std::string> secrets;
 
     static Images Of(const kube::core::Pod& pod);
@@ -64,12 +69,11 @@ class PodInspector {
   // `wake` is called with each pod that was queued because of a limit and may be inspected now.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
 
-  // Returns: sorted GOARCH names; empty means that the images have none in common, which is not an
-  // error. nullopt: not known yet; the queue's OnResult() or OnTurn() wakes the pod for the next
+  // nullopt: not known yet; the queue's OnResult() or OnTurn() wakes the pod for the next
   // call. Errors: that of the first image that cannot be inspected (it names image, registry and
   // cause), kInvalid for too many images or too long names, or the API server's for a pull secret.
   // After a result or an error, the next call starts again.
-  kube::Async<std::optional<placement::ArchitectureSet>> Architectures(const kube::core::Pod& pod);
+  kube::Async<std::optional<PodImages>> Inspect(const kube::core::Pod& pod);
   // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
   bool CanPrefetch() const;

@@ -54,7 +54,7 @@ class PodInspectorTest : public ::testing::Test {
   }
   // True if the pod's architectures are known.
   bool Inspect(const Pod& pod) {
-    auto result = kube::Run(io_, inspector_->Architectures(pod));
+    auto result = kube::Run(io_, inspector_->Inspect(pod));
     EXPECT_THAT(result, IsOk());
     kube::Drain(io_);
     return result && *result;
@@ -215,13 +215,53 @@ TEST_F(PodInspectorTest, DeletedPodsLeaveNothingInTheQueue) {
   EXPECT_EQ(queue_.in_flight() + queue_.queued(), 0u);
 }
 
+TEST_F(PodInspectorTest, ImagesMustSupportTheSameOperatingSystem) {
+  images_.SetPlatforms("r.io/a", {{"linux", "amd64"}, {"windows", "amd64"}, {"windows", "arm64"}});
+  images_.SetPlatforms("r.io/b", {{"linux", "arm64"}, {"windows", "arm64"}});
+  Pod pod = MakePod("web").Image("r.io/a").Image("r.io/b");
+  EXPECT_FALSE(Inspect(pod));
+  auto result = kube::Run(io_, inspector_->Inspect(pod));
+  ASSERT_TRUE(result && *result);
+  EXPECT_EQ((*result)->platforms.by_os,
+            (std::map<std::string, ArchitectureSet>{{"windows", {"arm64"}}}));
+}
+
+TEST_F(PodInspectorTest, WhatWasKnownBeforeIsSaidAndCounted) {
+  images_.SetResult("r.io/a", ArchitectureSet{"amd64"});
+  images_.SetResult("r.io/b", ArchitectureSet{"amd64"});
+  images_.SetStale("r.io/b", "r.io/b was read 5 minutes ago");
+  Pod pod = MakePod("web").Image("r.io/a").Image("r.io/b");
+  EXPECT_FALSE(Inspect(pod));
+  auto result = kube::Run(io_, inspector_->Inspect(pod));
+  ASSERT_TRUE(result && *result);
+  EXPECT_EQ((*result)->stale, "r.io/b was read 5 minutes ago");
+  EXPECT_EQ(placement_metrics_.stale_inspections.Value(), 1);
+}
+
+TEST_F(PodInspectorTest, AnImageThatIsOnlyMountedIsReadAsAVolume) {
+  Pod pod = MakePod("web").Image("r.io/run").PullSecret("pull");
+  PutSecret("ns", "pull", DockerConfig("ann", 0));
+  for (const char* reference : {"r.io/run", "r.io/data"}) {
+    pod.mutable_spec()->add_volumes()->mutable_source()->mutable_image()->set_reference(reference);
+  }
+  EXPECT_FALSE(Inspect(pod));
+  std::map<std::string, inspection::Use> uses;
+  for (const ImageRequest& request : images_.requests()) {
+    uses[request.image] = request.use;
+    EXPECT_NE(request.keyring, nullptr) << request.image;
+  }
+  EXPECT_EQ(uses,
+            (std::map<std::string, inspection::Use>{{"r.io/run", inspection::Use::kContainer},
+                                                    {"r.io/data", inspection::Use::kVolume}}));
+}
+
 TEST_F(PodInspectorTest, TooManyImagesOrTooLongNamesAreAnError) {
   MakePod many("web");
   for (int i = 0; i < 257; ++i) many.Image("r.io/app:" + std::to_string(i));
-  EXPECT_THAT(kube::Run(io_, inspector_->Architectures(many)),
+  EXPECT_THAT(kube::Run(io_, inspector_->Inspect(many)),
               FailsWith(Code::kInvalid, HasSubstr("257 different images")));
   Pod longest = MakePod("web").Image("r.io/" + std::string(1'000'000, 'x'));
-  auto refused = kube::Run(io_, inspector_->Architectures(longest));
+  auto refused = kube::Run(io_, inspector_->Inspect(longest));
   ASSERT_THAT(refused, FailsWith(Code::kInvalid, HasSubstr("longer than 1024 bytes")));
   EXPECT_LT(refused.error().message().size(), 1000u);
   EXPECT_THAT(images_.requests(), IsEmpty());

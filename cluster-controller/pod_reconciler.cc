@@ -93,12 +93,17 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   kube::TimePoint first_seen = known.first_seen;
 
   // A pod that the operator's webhooks would not gate, or must not.
+  bool opts_out = placement::OptsOut(*pod, ClusterConfig()->spec.excluded_scheduler_names);
   bool ignored = placement::IsIgnored(*pod, parts_.operator_namespace);
-  if (!ignored && !placement::IsGatedByWebhook(*pod)) {
+  if (!ignored && !opts_out && !placement::IsGatedByWebhook(*pod)) {
     std::string ns = pod->metadata().namespace_();
     Result<bool> excluded = co_await IsExcluded(std::move(ns));
     if (!excluded) co_return excluded.error();
-    ignored = *excluded;
+    opts_out = *excluded;
+  }
+  if (opts_out) {
+    Result<Outcome> released = co_await ReleaseOptedOut(std::move(*pod), request.log);
+    co_return released;
   }
   if (ignored) {
     placement::Release release = placement::ReleaseIgnored(*pod, api::kClusterGate);
@@ -120,6 +125,19 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   }
   Result<Outcome> placed = co_await Place(std::move(*pod), /*take_over=*/local_gate, request.log);
   co_return placed;
+}
+
+Async<Outcome> PodReconciler::ReleaseOptedOut(Pod pod, const std::string& log) {
+  Placing placing{.pod = std::move(pod), .log = log, .cluster = ClusterConfig()};
+  if (const KnownPod* known = parts_.known.Find(kube::KeyOf(placing.pod)))
+    placing.additions_refused = known->additions_refused;
+  End end = MakeAdditions(placing);
+  if (end) co_return std::move(*end);
+  placement::Release release = placement::ReleaseIgnored(placing.pod, api::kClusterGate);
+  AddAdditions(placing, release);
+  VLOG(1) << log << " opts out of placement: its gates are removed";
+  Result<Outcome> written = co_await Write(std::move(placing.pod), std::move(release), log);
+  co_return written;
 }
 
 Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& log) {
@@ -169,20 +187,21 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
   const Pod& pod = placing.pod;
   if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
     co_return std::nullopt;
-  auto architectures = co_await parts_.inspector.Architectures(pod);
-  if (architectures && !*architectures) {
+  auto images = co_await parts_.inspector.Inspect(pod);
+  if (images && !*images) {
     VLOG(1) << placing.log << " waits for the inspection of its images";
     co_return Outcome::After(kResultOverdue);
   }
-  if (architectures) {
-    placing.decision.architectures = std::move(**architectures);
+  if (images) {
+    placing.decision.platforms = std::move((*images)->platforms);
+    placing.decision.stale_inspection = std::move((*images)->stale);
     co_return std::nullopt;
   }
   if (placing.attempt < kMaxAttempts && !placing.config_being_deleted()) {
-    Result<Outcome> later = co_await RecordFailedInspection(placing, architectures.error());
+    Result<Outcome> later = co_await RecordFailedInspection(placing, images.error());
     co_return later;
   }
-  const Error error = architectures.error();
+  const Error error = images.error();
   parts_.metrics.failed_image_inspections.Increment();
   VLOG(1) << placing.log << " gives up the inspection of its images after attempt "
           << placing.attempt << ": " << kube::OneLine(error.message());
@@ -230,9 +249,13 @@ placement::Release PodReconciler::Decide(Placing& placing) {
   placement::Release release = placement::HasGate(placing.pod, api::kClusterGate)
                                    ? placement::ReleaseCluster(placing.pod, decision)
                                    : placement::TakeOverLocal(placing.pod, decision.configs);
+  AddAdditions(placing, release);
+  return release;
+}
+
+void PodReconciler::AddAdditions(const Placing& placing, placement::Release& release) {
   release.events.insert(release.events.begin(), placing.events.begin(), placing.events.end());
   release.additions = release.additions || placing.added;
-  return release;
 }
 
 Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const std::string& log) {

@@ -2,6 +2,7 @@
 // PodReconciler ungates pods: it releases each gated pod with one write.
 //
 //   ignored pod           removes the gates at once, and sets nothing
+//   pod that opts out     the same, but with the additions of features, which it cannot opt out of
 //   both gates            inspects the images meanwhile; writes nothing (I1)
 //   local gate only       waits for the shard; needs no images
 //   shard not working     after shardTakeoverAfter, does the shard's work too and removes both
@@ -89,6 +90,8 @@ class PodReconciler final : public kube::Reconciler {
   void UpdateGatedMetric();
   // Whether the ClusterPodPlacementConfig excludes the namespace.
   kube::Async<bool> IsExcluded(std::string ns);
+  // Removes the gates of a pod that opts out, or whose namespace is excluded.
+  kube::Async<kube::Outcome> ReleaseOptedOut(kube::core::Pod pod, const std::string& log);
   void Prefetch(const kube::core::Pod& pod);
   kube::asio::awaitable<void> RunPrefetch(PodInspector::Images images);
 
@@ -113,6 +116,8 @@ class PodReconciler final : public kube::Reconciler {
   kube::asio::awaitable<End> AskRules(Placing& placing);
   // Makes the change that releases the pod.
   placement::Release Decide(Placing& placing);
+  // Adds what MakeAdditions() did.
+  static void AddAdditions(const Placing& placing, placement::Release& release);
   // Writes the pod. If the API server refuses it with additions, the next pass makes none.
   kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release,
                                    const std::string& log);

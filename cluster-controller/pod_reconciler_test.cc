@@ -74,6 +74,38 @@ TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndRemovesTheGate) {
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
 }
 
+TEST_F(PodReconcilerTest, ImagesOfAnotherOperatingSystemRequireItInTheSameWrite) {
+  images_.SetPlatforms("r.io/app:1", {{"windows", "amd64", "10.0.20348"}});
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  std::map<std::string, std::string> required;
+  Pod web = Web();
+  const auto& terms = web.spec()
+                          .affinity()
+                          .node_affinity()
+                          .required_during_scheduling_ignored_during_execution()
+                          .node_selector_terms();
+  ASSERT_EQ(terms.size(), 1);
+  for (const auto& expression : terms[0].match_expressions())
+    required[expression.key()] = expression.values(0);
+  EXPECT_EQ(required, (std::map<std::string, std::string>{
+                          {std::string(api::kArchLabel), "amd64"},
+                          {std::string(api::kOsLabel), "windows"},
+                          {std::string(api::kWindowsBuildLabel), "10.0.20348"}}));
+}
+
+TEST_F(PodReconcilerTest, ARegistryThatFailsIsAnEventIfTheImageIsKnown) {
+  images_.SetResult("r.io/app:1", ArchitectureSet{"arm64"});
+  images_.SetStale("r.io/app:1", "r.io/app:1 was read 5 minutes ago, since then: 503");
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
+  EXPECT_THAT(Events(), ::testing::Contains(api::kReasonStaleInspection));
+}
+
 TEST_F(PodReconcilerTest, ImagesArePrefetchedWhileThePodHasTheLocalGate) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   auto outcome = Reconcile();
@@ -577,6 +609,53 @@ TEST_F(PodReconcilerTest, AGateSetByHandInAnExcludedNamespaceIsRemoved) {
   EXPECT_FALSE(Web().spec().has_affinity());
   EXPECT_TRUE(images_.requests().empty());
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
+}
+
+// Whether it was gated by hand, or by a webhook before it opted out.
+TEST_F(PodReconcilerTest, APodThatOptsOutLosesOnlyItsGates) {
+  CreateClusterConfig({{"excludedSchedulerNames", {"yunikorn", "volcano"}}});
+  CreateConfig("prefer-arm64", "arm64");
+  Pod scheduled = GatedPod().Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated);
+  scheduled.mutable_spec()->set_scheduler_name("volcano");
+  for (const Pod& pod :
+       {scheduled, Pod(GatedPod().Label(api::kExcludeLabel, "")),
+        Pod(GatedPod().Gate(api::kLocalGate).Label(api::kExcludeLabel, "")),
+        Pod(MakePod("web").Gate(api::kClusterGate).Label(api::kExcludeLabel, "false")),
+        Pod(MakePod("web").Gate(api::kLocalGate).Label(api::kExcludeLabel, ""))}) {
+    api_.Create<Pod>(pod);
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Web().spec().scheduling_gates_size(), 0) << pod.ShortDebugString();
+    EXPECT_FALSE(Web().spec().has_affinity());
+    api_.Delete<Pod>({"ns", "web"});
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
+  EXPECT_TRUE(images_.requests().empty());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
+
+  Pod other = GatedPod();
+  other.mutable_spec()->set_scheduler_name("volcano2");
+  api_.Create<Pod>(other);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+}
+
+// As one that it got before the namespaceSelector changed: the pod is placed, and does not wait.
+TEST_F(PodReconcilerTest, APodGatedBeforeItsNamespaceOptedOutIsReleased) {
+  kube::core::Namespace ns;
+  ns.mutable_metadata()->set_name("ns");
+  (*ns.mutable_metadata()->mutable_labels())[std::string(api::kExcludeLabel)] = "";
+  api_.Create(ns);
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  api_.Delete<Pod>({"ns", "web"});
+  EXPECT_THAT(Reconcile(), IsOk());
+
+  // Gated by hand: as in every namespace that is not selected.
+  api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_FALSE(Web().spec().has_affinity());
 }
 
 TEST_F(PodReconcilerTest, APodGatedByHandInASelectedNamespaceIsPlaced) {

@@ -199,11 +199,16 @@ void FuzzPod(const std::string& input) {
   CheckRelease(*pod, api::kLocalGate,
                [&](Pod& one) { return placement::ReleaseLocal(one, matching); });
   placement::ClusterDecision decision{.configs = matching, .cluster_platforms = platforms};
-  for (const auto& architectures :
-       {std::optional<placement::ArchitectureSet>(), std::optional<placement::ArchitectureSet>({}),
-        std::optional<placement::ArchitectureSet>({"amd64", "arm64"})}) {
+  placement::CommonPlatforms of_two = placement::ArchitectureSet{"amd64", "arm64"};
+  of_two.by_os["windows"] = {"amd64"};
+  of_two.windows_builds = {"10.0.20348"};
+  placement::CommonPlatforms of_windows = of_two;
+  of_windows.by_os.erase("linux");
+  using Platforms = std::optional<placement::CommonPlatforms>;
+  for (const Platforms& platforms : {Platforms(), Platforms(placement::CommonPlatforms()),
+                                     Platforms(of_two), Platforms(of_windows)}) {
     for (bool take_over : {false, true}) {
-      decision.architectures = architectures;
+      decision.platforms = platforms;
       decision.take_over_shard = take_over;
       if (!take_over && placement::HasGate(*pod, api::kLocalGate)) {
         Pod held = *pod;

@@ -86,6 +86,7 @@ void FuzzManifest(const std::string& input) {
   if (!manifest) return;
   for (const Platform& platform : manifest->platforms) CheckPlatform(platform);
   for (const Descriptor& nested : manifest->nested) CHECK(IsDigest(nested.digest));
+  for (const Descriptor& entry : manifest->without_platform) CHECK(IsDigest(entry.digest));
   if (manifest->kind == Manifest::Kind::kImage) CHECK(IsDigest(manifest->config.digest));
 }
 

@@ -12,6 +12,7 @@
 #include "inspection/base/manifest.h"
 #include "inspection/inspector.h"
 #include "inspection/registry/auth.h"
+#include "inspection/testing/on_linux.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -64,7 +65,7 @@ class DockerRegistryTest : public ::testing::Test {
   Result<ArchitectureSet> Inspect(const std::string& image, bool always_pull = false) {
     ImageRequest request{
         .image = host() + "/" + image, .always_pull = always_pull, .keyring = keyring_};
-    return kube::Run(io_, inspector_->Architectures(std::move(request)));
+    return OnLinux(kube::Run(io_, inspector_->Inspect(std::move(request))));
   }
 
   kube::asio::io_context io_;

@@ -2,6 +2,9 @@
 #include "inspection/image_reader.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "inspection/base/manifest.h"
 
 namespace inspection {
 namespace {
@@ -9,9 +12,11 @@ namespace {
 using kube::Async;
 using kube::Error;
 using kube::Result;
+using placement::ImagePlatforms;
 
 constexpr int kMaxDepth = 3;
-constexpr size_t kMaxNested = 8;
+// Of one image: a hostile index could name a thousand.
+constexpr int kMaxDocuments = 48;
 constexpr size_t kMaxPlatforms = 64;
 
 void SortUnique(std::vector<Platform>& platforms) {
@@ -21,83 +26,136 @@ void SortUnique(std::vector<Platform>& platforms) {
 
 class Reader {
  public:
-  Reader(RegistryClient& client, kube::TimePoint deadline) : client_(client), deadline_(deadline) {}
+  Reader(RegistryClient& client, Repository repository, kube::TimePoint deadline)
+      : client_(client), repository_(std::move(repository)), deadline_(deadline) {}
 
-  Async<ImagePlatforms> Read(Repository repository, std::string version, int depth) {
-    Result<Document> document =
-        co_await client_.Manifest(repository, std::move(version), deadline_);
+  Async<InspectedImage> Read(std::string version, Use use) {
+    Result<Document> document = co_await Fetch(std::move(version));
     if (!document) co_return document.error();
+    InspectedImage image{.platforms = {}, .digest = std::move(document->digest)};
     Result<Manifest> manifest = ParseManifest(document->body);
-    if (!manifest) co_return manifest.error();
-    std::string digest = std::move(document->digest);
     document = Document();
-
-    Result<ImagePlatforms> image = ImagePlatforms();
-    switch (manifest->kind) {
-      case Manifest::Kind::kImage:
-        image = co_await ReadConfig(std::move(repository), manifest->config);
-        break;
-      case Manifest::Kind::kIndex:
-        image = co_await ReadIndex(std::move(repository), std::move(*manifest), depth);
-        break;
+    if (!manifest) co_return manifest.error();
+    bool single = manifest->kind == Manifest::Kind::kImage;
+    if (use == Use::kVolume && single) {
+      image.platforms.every = true;
+      co_return image;
     }
-    if (image) image->digest = std::move(digest);
+    Result<ImagePlatforms> platforms = co_await Platforms(std::move(*manifest), 0);
+    if (!platforms) co_return platforms.error();
+    image.platforms = std::move(*platforms);
     co_return image;
   }
 
  private:
-  Async<ImagePlatforms> ReadIndex(Repository repository, Manifest index, int depth) {
+  Async<Document> Fetch(std::string version) {
+    if (++documents_ > kMaxDocuments)
+      co_return Error::Invalid("the image has more than 48 manifests to be read");
+    Result<Document> document =
+        co_await client_.Manifest(repository_, std::move(version), deadline_);
+    co_return document;
+  }
+
+  Async<ImagePlatforms> ReadManifest(std::string digest, int depth) {
+    Result<Document> document = co_await Fetch(std::move(digest));
+    if (!document) co_return document.error();
+    Result<Manifest> manifest = ParseManifest(document->body);
+    document = Document();
+    if (!manifest) co_return manifest.error();
+    Result<ImagePlatforms> platforms = co_await Platforms(std::move(*manifest), depth);
+    co_return platforms;
+  }
+
+  Async<ImagePlatforms> Platforms(Manifest manifest, int depth) {
+    Result<ImagePlatforms> platforms = ImagePlatforms();
+    switch (manifest.kind) {
+      case Manifest::Kind::kImage:
+        platforms = co_await ReadConfig(manifest.config);
+        break;
+      case Manifest::Kind::kIndex:
+        platforms = co_await ReadIndex(std::move(manifest), depth);
+        break;
+    }
+    co_return platforms;
+  }
+
+  Async<ImagePlatforms> ReadIndex(Manifest index, int depth) {
     ImagePlatforms image;
-    image.platforms = index.platforms;
+    image.platforms = std::move(index.platforms);
+    auto merge = [&image](ImagePlatforms inner) {
+      image.platforms.insert(image.platforms.end(), inner.platforms.begin(), inner.platforms.end());
+      image.every |= inner.every;
+    };
     if (!index.nested.empty() && depth + 1 >= kMaxDepth)
       co_return Error::Invalid("indexes nested too deep");
-    if (index.nested.size() > kMaxNested) co_return Error::Invalid("too many nested indexes");
     for (const Descriptor& nested : index.nested) {
-      Result<ImagePlatforms> inner = co_await Read(repository, nested.digest, depth + 1);
+      Result<ImagePlatforms> inner = co_await ReadManifest(nested.digest, depth + 1);
       if (!inner) co_return inner.error();
-      image.platforms.insert(image.platforms.end(), inner->platforms.begin(),
-                             inner->platforms.end());
-      image.bundle |= inner->bundle;
+      merge(std::move(*inner));
+    }
+    for (const Descriptor& entry : index.without_platform) {
+      Result<ImagePlatforms> inner = co_await ReadEntry(entry.digest);
+      if (!inner) co_return inner.error();
+      merge(std::move(*inner));
     }
     SortUnique(image.platforms);
-    // Nested indexes included: this bounds the cached size of an image.
+    // All entries included: this bounds the cached size of an image.
     if (image.platforms.size() > kMaxPlatforms)
       co_return Error::Invalid("index with more than 64 platforms");
     // An index of one image may be that of an operator bundle; an index of two never is.
-    if (index.only_image && index.nested.empty()) {
-      Result<ImagePlatforms> only =
-          co_await Read(std::move(repository), index.only_image->digest, depth + 1);
+    if (index.only_image) {
+      Result<ImagePlatforms> only = co_await ReadManifest(index.only_image->digest, depth + 1);
       if (!only) co_return only.error();
-      image.bundle = only->bundle;
-      if (image.platforms.empty()) image.platforms = std::move(only->platforms);
+      image.every = only->every;
     }
     co_return image;
   }
 
-  Async<ImagePlatforms> ReadConfig(Repository repository, Descriptor config) {
+  // An entry without a platform. Nothing if it is no image: a signature, an SBOM, a chart. Only a
+  // document that was read says so; while one cannot be read, its platform is not known.
+  Async<ImagePlatforms> ReadEntry(std::string digest) {
+    Result<Document> document = co_await Fetch(std::move(digest));
+    if (!document) co_return document.error();
+    Result<Manifest> manifest = ParseManifest(document->body);
+    document = Document();
+    if (!manifest || manifest->kind != Manifest::Kind::kImage || manifest->artifact)
+      co_return ImagePlatforms();
     Result<Document> blob =
-        co_await client_.Blob(std::move(repository), std::move(config.digest), deadline_);
+        co_await client_.Blob(repository_, std::move(manifest->config.digest), deadline_);
+    if (!blob) co_return blob.error();
+    Result<ImageConfig> config = ParseImageConfig(blob->body);
+    co_return config ? FromConfig(std::move(*config)) : ImagePlatforms();
+  }
+
+  Async<ImagePlatforms> ReadConfig(Descriptor config) {
+    Result<Document> blob = co_await client_.Blob(repository_, std::move(config.digest), deadline_);
     if (!blob) co_return blob.error();
     Result<ImageConfig> parsed = ParseImageConfig(blob->body);
     if (!parsed) co_return parsed.error();
+    co_return FromConfig(std::move(*parsed));
+  }
+
+  static ImagePlatforms FromConfig(ImageConfig config) {
     ImagePlatforms image;
-    image.bundle = parsed->bundle;
-    if (!parsed->platform.architecture.empty())
-      image.platforms.push_back(std::move(parsed->platform));
-    co_return image;
+    image.every = config.bundle;
+    if (!config.platform.architecture.empty())
+      image.platforms.push_back(std::move(config.platform));
+    return image;
   }
 
   RegistryClient& client_;
+  Repository repository_;
   kube::TimePoint deadline_;
+  int documents_ = 0;
 };
 
 }  // namespace
 
-Async<ImagePlatforms> ReadImage(RegistryClient& client, Repository repository, std::string version,
-                                kube::TimePoint deadline) {
-  Reader reader(client, deadline);
-  Result<ImagePlatforms> image = co_await reader.Read(std::move(repository), std::move(version), 0);
-  if (image && image->platforms.empty() && !image->bundle)
+Async<InspectedImage> ReadImage(RegistryClient& client, Repository repository, std::string version,
+                                Use use, kube::TimePoint deadline) {
+  Reader reader(client, std::move(repository), deadline);
+  Result<InspectedImage> image = co_await reader.Read(std::move(version), use);
+  if (image && image->platforms.platforms.empty() && !image->platforms.every)
     co_return Error::Invalid("the image names no platform");
   co_return image;
 }

@@ -26,7 +26,7 @@ using kube::Result;
 
 Async<> Inspect(App& app, std::string image) {
   InspectorConfig config;
-  ImageRequest request{.image = std::move(image), .os = FLAGS_os};
+  ImageRequest request{.image = std::move(image)};
   NodeFilePaths paths = NodeFilesFromFlags();
   // These files are optional on a node, but not if a flag names them.
   for (const std::string& path :
@@ -35,8 +35,8 @@ Async<> Inspect(App& app, std::string image) {
     Result<std::string> text = kube::ReadFile(path);
     if (!text) co_return text.error();
   }
-  Result<void> read = ReadNodeFiles(paths, config);
-  if (!read) co_return read.error();
+  Result<void> files = ReadNodeFiles(paths, config);
+  if (!files) co_return files.error();
   if (!FLAGS_ca_file.empty()) {
     Result<std::string> bundle = kube::ReadFile(FLAGS_ca_file);
     if (!bundle) co_return bundle.error();
@@ -57,10 +57,10 @@ Async<> Inspect(App& app, std::string image) {
       NewImageInspector(app.executor(), app.clock(), options);
   Result<void> set = inspector->SetConfig(std::move(config));
   if (!set) co_return set.error();
-  Result<placement::ArchitectureSet> architectures =
-      co_await inspector->Architectures(std::move(request));
-  if (!architectures) co_return architectures.error();
-  for (const std::string& architecture : *architectures) std::cout << architecture << '\n';
+  Result<Inspected> image = co_await inspector->Inspect(std::move(request));
+  if (!image) co_return image.error();
+  for (const std::string& architecture : placement::Common({&image->platforms, 1}).On(FLAGS_os))
+    std::cout << architecture << '\n';
   co_return kube::Ok();
 }
 

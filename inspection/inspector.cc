@@ -21,7 +21,8 @@ namespace {
 using kube::Async;
 using kube::Error;
 using kube::Result;
-using placement::ArchitectureSet;
+using placement::ImagePlatforms;
+using placement::SharedPlatforms;
 
 // Everything that depends on the configuration. A new configuration gets a new Generation; calls in
 // flight keep theirs alive.
@@ -35,7 +36,7 @@ struct Generation {
 
   struct Tag {
     std::string digest;
-    kube::TimePoint expires;
+    kube::TimePoint read;
   };
   struct Failure {
     Error error;
@@ -48,7 +49,7 @@ struct Generation {
   ContainerdHosts containerd;
   RegistryClient client;
   std::optional<CredentialProviders> providers;  // nullopt where none is configured
-  kube::LruMap<ImagePlatforms> images;           // by digest; never expires
+  kube::LruMap<SharedPlatforms> images;          // by Query::ImageKey(); never expires
   kube::LruMap<Tag> tags;                        // by Query::Key()
   kube::LruMap<Failure> failures;                // by Query::Key()
 };
@@ -56,14 +57,19 @@ struct Generation {
 // One image with the places where it is looked for.
 struct Query {
   Reference reference;
+  Use use = Use::kContainer;
   bool always_pull = false;
   std::vector<Repository> repositories;  // mirrors first
 
   // Equal for queries that have the same answer and the right to it.
   std::string Key() const {
     std::string credentials = CredentialIdentities();
-    std::string key = reference.ToString();
+    std::string key = ImageKey(reference.ToString());
     return credentials.empty() ? key : key + " " + Sha256Digest(credentials);
+  }
+  // What is known of an image depends on its use.
+  std::string ImageKey(const std::string& digest) const {
+    return use == Use::kVolume ? "volume " + digest : digest;
   }
   // Empty without credentials.
   std::string CredentialIdentities() const {
@@ -87,7 +93,7 @@ class Inspector final : public ImageInspector {
     generation_ = NewGeneration({}, {});
   }
 
-  Async<ArchitectureSet> Architectures(ImageRequest request) override {
+  Async<Inspected> Inspect(ImageRequest request) override {
     std::shared_ptr<Generation> generation = generation_;
     std::string about = "inspect " + request.image.substr(0, kShownName);
     Result<Reference> reference = Reference::Parse(request.image);
@@ -108,12 +114,12 @@ class Inspector final : public ImageInspector {
     // From here on, only the credentials for this image are in memory, not the whole keyring.
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
-    Result<ImagePlatforms> image = co_await Find(generation, std::move(*query));
+    Result<Inspected> image = co_await Find(generation, std::move(*query));
     if (!image) co_return AddProblem(image.error(), problem).Prefix(about);
-    co_return ArchitecturesFor(*image, request.os);
+    co_return image;
   }
 
-  std::optional<Result<ArchitectureSet>> Cached(const ImageRequest& request) override {
+  std::optional<Result<Inspected>> Cached(const ImageRequest& request) override {
     // The credentials of plugins are part of the key, and are not known here.
     if (generation_->providers) return std::nullopt;
     Result<Reference> reference = Reference::Parse(request.image);
@@ -121,14 +127,20 @@ class Inspector final : public ImageInspector {
     Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
     if (!query) return std::nullopt;
     std::string key = query->Key();
-    if (FindFailure(*generation_, key) != nullptr) return std::nullopt;
-    ImagePlatforms* image = FindImage(*generation_, key, *query);
+    const Generation::Failure* failure = FindFailure(*generation_, key);
+    if (failure != nullptr) {
+      std::optional<Inspected> stale = FindStale(*generation_, key, *query, failure->error);
+      if (stale) return std::move(*stale);
+      return std::nullopt;
+    }
+    SharedPlatforms* image = FindImage(*generation_, key, *query);
     if (image == nullptr) return std::nullopt;
-    return ArchitecturesFor(*image, request.os);
+    return Inspected{*image};
   }
 
   std::string SharingKey(const ImageRequest& request) const override {
-    std::string key = std::to_string(generation_->number) + " " + request.image + " " + request.os +
+    std::string key = std::to_string(generation_->number) + " " + request.image +
+                      (request.use == Use::kVolume ? " volume" : "") +
                       (request.always_pull ? " always" : "");
     if (request.keyring == nullptr) return key;
     Result<Reference> reference = Reference::Parse(request.image);
@@ -179,15 +191,6 @@ class Inspector final : public ImageInspector {
  private:
   static constexpr size_t kShownName = 256;
 
-  static ArchitectureSet ArchitecturesFor(const ImagePlatforms& image, const std::string& os) {
-    if (image.bundle) return placement::AllArchitectures();
-    ArchitectureSet architectures;
-    for (const Platform& platform : image.platforms) {
-      if (platform.os == os) architectures.insert(platform.architecture);
-    }
-    return architectures;
-  }
-
   std::shared_ptr<Generation> NewGeneration(const InspectorConfig& config,
                                             std::set<std::string> named_hosts) {
     RegistryClientOptions options;
@@ -232,8 +235,10 @@ class Inspector final : public ImageInspector {
     Result<std::vector<PullSource>> sources = generation.registries.Sources(reference);
     if (!sources) return sources.error();
 
-    Query query{
-        .reference = std::move(reference), .always_pull = request.always_pull, .repositories = {}};
+    Query query{.reference = std::move(reference),
+                .use = request.use,
+                .always_pull = request.always_pull,
+                .repositories = {}};
     bool by_digest = !query.reference.digest.empty();
     for (PullSource& source : *sources) {
       Result<std::vector<PullSource>> places =
@@ -249,22 +254,47 @@ class Inspector final : public ImageInspector {
     return query;
   }
 
-  // From the cache, else from a registry.
-  Async<ImagePlatforms> Find(std::shared_ptr<Generation> generation, Query query) {
+  // From the cache, else from a registry, else what was in the cache.
+  Async<Inspected> Find(std::shared_ptr<Generation> generation, Query query) {
     co_await kube::IgnoreCancellation();
     std::string key = query.Key();
     Generation::Failure* failure = FindFailure(*generation, key);
-    if (failure != nullptr) co_return failure->error;
-    ImagePlatforms* cached = FindImage(*generation, key, query);
-    if (cached != nullptr) co_return *cached;
-    Result<ImagePlatforms> image = co_await ReadFromAny(generation, key, std::move(query));
-    if (image) {
-      generation->images.Put(image->digest, *image);
-      generation->tags.Put(key, {image->digest, clock_.Now() + kTagLifetime});
-    } else if (image.error().code() != kube::Code::kCancelled) {
-      generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
+    if (failure != nullptr) co_return StaleOr(failure->error, *generation, key, query);
+    SharedPlatforms* cached = FindImage(*generation, key, query);
+    if (cached != nullptr) co_return Inspected{*cached};
+    Result<Found> image = co_await ReadFromAny(generation, key, query);
+    if (!image) {
+      if (image.error().code() != kube::Code::kCancelled)
+        generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
+      co_return StaleOr(image.error(), *generation, key, query);
     }
-    co_return image;
+    generation->tags.Put(key, {image->digest, clock_.Now()});
+    co_return Inspected{std::move(image->platforms)};
+  }
+
+  Result<Inspected> StaleOr(Error error, Generation& generation, const std::string& key,
+                            const Query& query) {
+    std::optional<Inspected> stale = FindStale(generation, key, query, error);
+    if (stale) return std::move(*stale);
+    return error;
+  }
+
+  // What the tag named, if the registry does not answer. It does if it denies that there is a tag,
+  // or access to it.
+  std::optional<Inspected> FindStale(Generation& generation, const std::string& key,
+                                     const Query& query, const Error& error) {
+    bool down = error.code() == kube::Code::kUnavailable ||
+                error.code() == kube::Code::kThrottled ||
+                error.code() == kube::Code::kDeadlineExceeded;
+    const Generation::Tag* tag = generation.tags.Find(key);
+    if (!down || tag == nullptr) return std::nullopt;
+    kube::Duration age = clock_.Now() - tag->read;
+    const SharedPlatforms* image = generation.images.Find(query.ImageKey(tag->digest));
+    if (age > kStaleLifetime || image == nullptr) return std::nullopt;
+    auto minutes = std::chrono::floor<std::chrono::minutes>(age).count();
+    return Inspected{*image, query.reference.ToString().substr(0, kShownName) + " was read " +
+                                 std::to_string(minutes) +
+                                 " minutes ago, since then: " + error.message()};
   }
 
   Generation::Failure* FindFailure(Generation& generation, const std::string& key) {
@@ -272,19 +302,25 @@ class Inspector final : public ImageInspector {
     return failure != nullptr && clock_.Now() < failure->expires ? failure : nullptr;
   }
 
-  ImagePlatforms* FindImage(Generation& generation, const std::string& key, const Query& query) {
-    if (!query.reference.digest.empty()) return generation.images.Find(query.reference.digest);
+  SharedPlatforms* FindImage(Generation& generation, const std::string& key, const Query& query) {
+    if (!query.reference.digest.empty())
+      return generation.images.Find(query.ImageKey(query.reference.digest));
     Generation::Tag* tag = generation.tags.Find(key);
-    if (tag == nullptr || query.always_pull || clock_.Now() >= tag->expires) return nullptr;
-    return generation.images.Find(tag->digest);
+    if (tag == nullptr || query.always_pull || clock_.Now() >= tag->read + kTagLifetime)
+      return nullptr;
+    return generation.images.Find(query.ImageKey(tag->digest));
   }
 
+  struct Found {
+    SharedPlatforms platforms;
+    std::string digest;
+  };
+
   // From the first of the query's repositories that has it.
-  Async<ImagePlatforms> ReadFromAny(std::shared_ptr<Generation> generation, std::string key,
-                                    Query query) {
+  Async<Found> ReadFromAny(std::shared_ptr<Generation> generation, std::string key, Query query) {
     kube::TimePoint deadline = clock_.Now() + options_.timeout;
     bool known_tag = query.reference.digest.empty() && generation->tags.Find(key) != nullptr;
-    Result<ImagePlatforms> image = Error::Internal("no registry to ask");
+    Result<Found> image = Error::Internal("no registry to ask");
     for (size_t i = 0; i < query.repositories.size(); ++i) {
       const Repository& repository = query.repositories[i];
       if (options_.trace) {
@@ -294,8 +330,7 @@ class Inspector final : public ImageInspector {
       // A mirror that does not answer must leave time for the next ones.
       kube::Duration left = deadline - clock_.Now();
       kube::TimePoint own_deadline = clock_.Now() + left / (query.repositories.size() - i);
-      image = co_await ReadFrom(generation, repository, query.reference.Version(), known_tag,
-                                own_deadline);
+      image = co_await ReadFrom(*generation, query, repository, known_tag, own_deadline);
       // Every error names the registry.
       std::string about = "registry " + repository.source.registry;
       if (!image && !image.error().message().starts_with(about))
@@ -305,21 +340,26 @@ class Inspector final : public ImageInspector {
     co_return image;
   }
 
-  // A tag that was seen before costs a HEAD; if it has not moved, nothing more is read.
-  Async<ImagePlatforms> ReadFrom(std::shared_ptr<Generation> generation, Repository repository,
-                                 std::string version, bool known_tag, kube::TimePoint deadline) {
+  // A tag that was seen before costs a HEAD; if it has not moved, nothing more is read. The
+  // references outlive the call.
+  Async<Found> ReadFrom(Generation& generation, const Query& query, const Repository& repository,
+                        bool known_tag, kube::TimePoint deadline) {
+    std::string version = query.reference.Version();
     if (known_tag) {
-      auto digest = co_await generation->client.ManifestDigest(repository, version, deadline);
+      auto digest = co_await generation.client.ManifestDigest(repository, version, deadline);
       // kInvalid: some registries refuse HEAD.
       if (!digest && digest.error().code() != kube::Code::kInvalid) co_return digest.error();
       if (digest && *digest) {
-        ImagePlatforms* image = generation->images.Find(**digest);
-        if (image != nullptr) co_return *image;
+        SharedPlatforms* image = generation.images.Find(query.ImageKey(**digest));
+        if (image != nullptr) co_return Found{*image, **digest};
       }
     }
-    Result<ImagePlatforms> image =
-        co_await ReadImage(generation->client, std::move(repository), std::move(version), deadline);
-    co_return image;
+    Result<InspectedImage> image =
+        co_await ReadImage(generation.client, repository, std::move(version), query.use, deadline);
+    if (!image) co_return image.error();
+    auto platforms = std::make_shared<const ImagePlatforms>(std::move(image->platforms));
+    generation.images.Put(query.ImageKey(image->digest), platforms);
+    co_return Found{std::move(platforms), std::move(image->digest)};
   }
 
   kube::Executor executor_;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageInspector: finds out which architectures an image can run on.
+// ImageInspector: finds out which platforms an image can run on.
 //
 //   auto inspector = NewImageInspector(executor, clock);
-//   ImageRequest request{.image = "quay.io/team/app:1", .os = "linux"};
-//   Result<ArchitectureSet> architectures = co_await inspector->Architectures(std::move(request));
+//   ImageRequest request{.image = "quay.io/team/app:1"};
+//   Result<Inspected> inspected = co_await inspector->Inspect(std::move(request));
 //
 // Results are cached: by digest while there is room, and by tag and credentials for kTagLifetime.
 // So a tag tells a namespace nothing that its own credentials do not; who names a digest gets the
-// architectures of that image without credentials.
+// platforms of that image without credentials.
+// While a registry fails, what a tag named is used for kStaleLifetime.
 // Equal requests at the same time are not joined here, but by their caller, with SharingKey().
 // Thread: the executor's.
 #pragma once
@@ -19,19 +20,26 @@
 #include <string>
 
 #include "inspection/base/timing.h"
+#include "inspection/base/use.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/inspector_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
-#include "placement/architecture.h"
+#include "placement/platforms.h"
 
 namespace inspection {
 
 struct ImageRequest {
-  std::string image;         // as named in the pod, untrusted
-  std::string os = "linux";  // index entries for another operating system are ignored
-  bool always_pull = false;  // ask the registry for the current digest of a tag
-  SharedKeyring keyring;     // the credentials that the pod may use
+  std::string image;           // as named in the pod, untrusted
+  Use use = Use::kContainer;   // why it is read: base/use.h
+  bool always_pull = false;    // ask the registry for the current digest of a tag
+  SharedKeyring keyring = {};  // the credentials that the pod may use
+};
+
+struct Inspected {
+  placement::SharedPlatforms platforms;  // at least one platform
+  // Not empty: the registry's failure, and how old `platforms` are, which were used instead.
+  std::string stale = {};
 };
 
 struct InspectorOptions {
@@ -51,15 +59,14 @@ class ImageInspector {
  public:
   virtual ~ImageInspector() = default;
 
-  // Returns: sorted GOARCH names; empty if the image is for other operating systems only, which is
-  // not an error. Errors, each with the image, the registry and the cause: kInvalid (the name, or
-  // what the registry sent), kNotFound, kUnauthenticated and kPermissionDenied (credentials, or
-  // blocked by configuration or policy), kThrottled, kUnavailable, kDeadlineExceeded, kCancelled.
-  virtual kube::Async<placement::ArchitectureSet> Architectures(ImageRequest request) = 0;
+  // Errors, each with the image, the registry and the cause:
+  // kInvalid (the name, or what the registry sent), kNotFound, kUnauthenticated and
+  // kPermissionDenied (credentials, or blocked by configuration or policy), kThrottled,
+  // kUnavailable, kDeadlineExceeded, kCancelled.
+  virtual kube::Async<Inspected> Inspect(ImageRequest request) = 0;
   // The same without a request to a registry; nullopt if that needs one.
-  virtual std::optional<kube::Result<placement::ArchitectureSet>> Cached(
-      const ImageRequest& request) = 0;
-  // Equal for requests that may share one call of Architectures(): the same image under the same
+  virtual std::optional<kube::Result<Inspected>> Cached(const ImageRequest& request) = 0;
+  // Equal for requests that may share one call of Inspect(): the same image under the same
   // configuration, with the same credentials for the places where it is looked for. Other keys
   // after each change of the configuration, which may change these places.
   virtual std::string SharingKey(const ImageRequest& request) const = 0;

@@ -12,6 +12,7 @@
 #include "inspection/base/manifest.h"
 #include "inspection/config/containerd_hosts.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/on_linux.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -67,7 +68,7 @@ class InspectorTest : public RegistryFixture {
   }
   Result<ArchitectureSet> Inspect(const std::string& image) { return Inspect(Request(image)); }
   Result<ArchitectureSet> Inspect(ImageRequest request) {
-    return kube::Run(io_, inspector_->Architectures(std::move(request)));
+    return OnLinux(kube::Run(io_, inspector_->Inspect(std::move(request))));
   }
   SharedKeyring KeyringFor(const std::string& user, const std::string& password) {
     return NewKeyring(registry_.host(), user, password);
@@ -176,7 +177,7 @@ TEST_F(InspectorTest, OnlyRequestsWithTheSameAnswerHaveTheSameSharingKey) {
 
   std::set<std::string> keys = {inspector_->SharingKey(plain)};
   ImageRequest next = plain;
-  next.os = "windows";
+  next.use = Use::kVolume;
   EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second);
   next = plain;
   next.always_pull = true;
@@ -246,6 +247,91 @@ TEST_F(InspectorTest, NestedIndexesAreRead) {
                             std::string(kOciIndex) + R"(","digest":")" + inner + R"(","size":1}]})",
                         kOciIndex);
   EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
+}
+
+// An index of images whose entries name no platform.
+std::string IndexOf(const std::vector<std::string>& digests) {
+  std::string entries;
+  for (const std::string& digest : digests) {
+    entries += (entries.empty() ? "" : ",") + (R"({"mediaType":")" + std::string(kOciManifest)) +
+               R"(","size":1,"digest":")" + digest + "\"}";
+  }
+  return R"({"schemaVersion":2,"manifests":[)" + entries + "]}";
+}
+
+TEST_F(InspectorTest, TheConfigTellsThePlatformOfAnEntryWithoutOne) {
+  std::string arm = registry_.PutImage("app", "", {"linux", "arm64"});
+  std::string z = registry_.PutImage("app", "", {"linux", "s390x"});
+  std::string windows = registry_.PutImage("app", "", {"windows", "amd64"});
+  std::string none = registry_.PutImage("app", "", {"linux", ""});
+  std::string chart = registry_.PutManifest(
+      "app", "",
+      R"({"schemaVersion":2,"config":{"mediaType":"application/vnd.cncf.helm.config.v1+json",)"
+      R"("digest":")" +
+          arm + R"("},"layers":[]})",
+      kOciManifest);
+  registry_.PutManifest("app", "1", IndexOf({arm, none, windows, chart, z}), kOciIndex);
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
+  // The index, five manifests, and the configs of four images.
+  EXPECT_EQ(registry_.log().size(), 10u);
+  // The second inspection knows all of it.
+  registry_.ClearLog();
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+// An architecture that may be there must not be lost.
+TEST_F(InspectorTest, AnEntryWithoutPlatformThatCannotBeReadIsAnError) {
+  std::string arm = registry_.PutImage("app", "", {"linux", "arm64"});
+  std::string z = registry_.PutImage("app", "", {"linux", "s390x"});
+  registry_.PutManifest("app", "1", IndexOf({arm, z}), kOciIndex);
+  registry_.InjectFault("app/manifests/" + z, Fault::kBroken);
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kUnavailable));
+  registry_.ClearFaults();
+  registry_.PutManifest("app", "2", IndexOf({arm, "sha256:" + std::string(64, '0')}), kOciIndex);
+  EXPECT_THAT(Inspect("app:2"), FailsWith(Code::kNotFound));
+}
+
+TEST_F(InspectorTest, AnImageOfManyDocumentsIsRefused) {
+  std::string arm = registry_.PutImage("app", "", {"linux", "arm64"});
+  std::vector<std::string> same(16, arm);
+  std::string index = registry_.PutManifest("app", "", IndexOf(same), kOciIndex);
+  std::string entries;
+  for (int i = 0; i < 16; ++i) {
+    entries += (i == 0 ? "" : ",") + (R"({"mediaType":")" + std::string(kOciIndex)) +
+               R"(","size":1,"digest":")" + index + "\"}";
+  }
+  registry_.PutManifest("app", "1", R"({"schemaVersion":2,"manifests":[)" + entries + "]}",
+                        kOciIndex);
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kInvalid, HasSubstr("more than 48 manifests")));
+  EXPECT_LT(registry_.log().size(), 100u);
+}
+
+TEST_F(InspectorTest, AVolumeOfASingleManifestIsForEveryPlatform) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  registry_.PutManifest(
+      "model", "1",
+      R"({"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.empty.v1+json",)"
+      R"("digest":"sha256:)" +
+          std::string(64, '0') + R"("},"layers":[]})",
+      kOciManifest);
+  registry_.PutIndex("split", "1", {{"linux", "arm64"}, {"linux", "s390x"}});
+  auto volume = [&](const std::string& image) {
+    ImageRequest request = Request(image);
+    request.use = Use::kVolume;
+    return Inspect(request);
+  };
+  EXPECT_EQ(*volume("app:1"), placement::AllArchitectures());
+  EXPECT_EQ(*volume("model:1"), placement::AllArchitectures());
+  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1", "GET /v2/model/manifests/1"));
+  // A runtime selects an entry of an index.
+  EXPECT_THAT(*volume("split:1"), ElementsAre("arm64", "s390x"));
+  // What is known of the volume says nothing of the container, by tag and by digest.
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("s390x"));
+  std::string digest = registry_.PutImage("app", "2", {"linux", "ppc64le"});
+  EXPECT_EQ(*volume("app@" + digest), placement::AllArchitectures());
+  EXPECT_THAT(*Inspect("app@" + digest), ElementsAre("ppc64le"));
+  EXPECT_EQ(*volume("app@" + digest), placement::AllArchitectures());
 }
 
 TEST_F(InspectorTest, AnOperatorBundleIsForAllArchitectures) {
@@ -344,13 +430,53 @@ TEST_F(InspectorTest, AnUnusedSecretIsNamedWhenARegistryRefuses) {
   EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated, Not(HasSubstr("ns/huge"))));
 }
 
+// Only for the pods that could read the tag, and only while the registry does not answer.
+TEST_F(InspectorTest, WhileTheRegistryFailsWhatItNamedIsUsed) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  ImageRequest always = Request("app:1");
+  always.always_pull = true;
+  ImageRequest other = Request("app:1");
+  other.keyring = KeyringFor("u", "p");
+  registry_.InjectFault("app/", Fault::kBroken);
+
+  clock_.Advance(std::chrono::hours(23));
+  for (const ImageRequest& request : {Request("app:1"), always}) {
+    clock_.Advance(10s);
+    auto got = kube::Run(io_, inspector_->Inspect(request));
+    ASSERT_THAT(got, IsOk());
+    EXPECT_THAT(*OnLinux(got), ElementsAre("amd64", "arm64"));
+    EXPECT_THAT(got->stale, AllOf(HasSubstr("app:1 was read 1380 minutes ago"),
+                                  HasSubstr("503 Service Unavailable")));
+    // For the next pods, without a request.
+    registry_.ClearLog();
+    auto cached = inspector_->Cached(request);
+    ASSERT_TRUE(cached && *cached);
+    EXPECT_FALSE((*cached)->stale.empty());
+    EXPECT_THAT(registry_.log(), IsEmpty());
+  }
+  EXPECT_THAT(Inspect(other), FailsWith(Code::kUnavailable));
+  clock_.Advance(std::chrono::hours(1));
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kUnavailable));
+
+  registry_.ClearFaults();
+  clock_.Advance(10s);
+  auto fresh = kube::Run(io_, inspector_->Inspect(Request("app:1")));
+  ASSERT_THAT(fresh, IsOk());
+  EXPECT_EQ(fresh->stale, "");
+  // An answer, if not the one that is wanted.
+  registry_.Remove("app", "1");
+  clock_.Advance(61s);
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kNotFound));
+}
+
 TEST_F(InspectorTest, CachedImagesNeedNoRegistry) {
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   EXPECT_FALSE(inspector_->Cached(Request("app:1")));
   ASSERT_THAT(Inspect("app:1"), IsOk());
   auto known = inspector_->Cached(Request("app:1"));
   ASSERT_TRUE(known);
-  EXPECT_THAT(**known, ElementsAre("amd64", "arm64"));
+  EXPECT_THAT(*OnLinux(*known), ElementsAre("amd64", "arm64"));
   ImageRequest always = Request("app:1");
   always.always_pull = true;
   EXPECT_FALSE(inspector_->Cached(always));

@@ -19,6 +19,7 @@
 #include "inspection/inspector.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/on_linux.h"
 #include "inspection/testing/registry_fixture.h"
 #include "inspection/testing/token_server.h"
 #include "kube/base/task_group.h"
@@ -263,7 +264,8 @@ class SkopeoTest : public ::testing::Test {
       }
       ImageRequest request{.image = setup.repository + one.version,
                            .keyring = std::make_shared<const Keyring>(setup.keyring)};
-      Result<ArchitectureSet> got = co_await setup.inspector->Architectures(request);
+      Result<Inspected> inspected = co_await setup.inspector->Inspect(request);
+      Result<ArchitectureSet> got = OnLinux(inspected);
       EXPECT_EQ(ToText(got), ToText(wanted)) << setup.name << " " << request.image << "\n"
                                              << (got ? "" : got.error().ToString()) << "\n"
                                              << setup.registries_conf << setup.drop_in;

@@ -86,7 +86,7 @@ std::vector<ObjectId> ClusterGatingPolicyIds(const OperandOptions& options) {
 // These, and the one that adds the local gate.
 std::vector<ObjectId> GatingPolicyIds(const OperandOptions& options) {
   std::vector<ObjectId> ids = ClusterGatingPolicyIds(options);
-  for (ObjectId& local : InOrderOfRemoval(LocalGatingPolicy(options)))
+  for (ObjectId& local : InOrderOfRemoval(LocalGatingPolicy({}, options)))
     ids.push_back(std::move(local));
   return ids;
 }
@@ -114,7 +114,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
                                      OperandStore& store, GatingPolicyProber& prober,
                                      WebhookProber& webhook_prober, UpgradeQueue& upgrades,
-                                     kube::EventRecorder& events, Remains remains,
+                                     kube::EventRecorder& events, OfFeatures features,
                                      ClusterTiming timing)
     : client_(client),
       clock_(clock),
@@ -129,7 +129,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       webhook_prober_(webhook_prober),
       upgrades_(upgrades),
       events_(events),
-      remains_(std::move(remains)),
+      features_(std::move(features)),
       timing_(timing),
       provider_(client, clock, store, options_),
       cluster_gating_policies_(ClusterGatingPolicyIds(options_)),
@@ -178,6 +178,7 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   // Named objects are not watched.
   bool settled = view.operands.complete() && !certificate_pending_ && !NamesObjects(config);
   view.upgrade = upgrades_.progress();
+  view.of_features = features_.conditions();
   Result<> written = co_await WriteStatus(config, view);
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
@@ -220,7 +221,7 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
     if (!written) co_return written.error();
     co_return *outcome;
   }
-  if (std::string remains = remains_(); !remains.empty()) {
+  if (std::string remains = features_.remains(); !remains.empty()) {
     ClusterView view{.deprovisioning = std::move(remains)};
     Result<> written = co_await WriteStatus(config, view);
     if (!written) co_return written.error();
@@ -336,8 +337,8 @@ GatingObjects ClusterReconciler::GatingOf(const Config& config,
   // Most clusters have no policies and want none.
   if (!gating.by_policy && gating.stored_policies.empty()) return gating;
   gating.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
-  for (DesiredObject& policy : LocalGatingPolicy(options_))
-    gating.policies.push_back(std::move(policy));
+  DesiredObjects local = LocalGatingPolicy(config.spec.excluded_scheduler_names, options_);
+  for (DesiredObject& policy : local) gating.policies.push_back(std::move(policy));
   gating.webhook = OfWebhook(objects, names_.webhook);
   gating.webhook.insert(gating.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
   return gating;

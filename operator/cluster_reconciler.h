@@ -33,6 +33,7 @@
 #include "operator/objects/options.h"
 #include "operator/probes/webhook_prober.h"
 #include "operator/status/cluster_status.h"
+#include "operator/status/feature_condition.h"
 #include "operator/status/observe.h"
 #include "operator/teardown/teardown.h"
 #include "operator/upgrade_queue.h"
@@ -51,14 +52,18 @@ struct ClusterTiming {
 
 class ClusterReconciler final : public kube::Reconciler {
  public:
-  // What is left of the features, as FeatureTerm::Remains(); "" if nothing.
-  using Remains = std::function<std::string()>;
+  struct OfFeatures {
+    // What is left of them, as FeatureTerm::Remains(); "" if nothing.
+    std::function<std::string()> remains;
+    // As FeatureTerm::Conditions().
+    std::function<std::vector<FeatureCondition>()> conditions;
+  };
 
   // The references outlive this.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                     const ConfigStore& configs, OperandStore& store, GatingPolicyProber& prober,
                     WebhookProber& webhook_prober, UpgradeQueue& upgrades,
-                    kube::EventRecorder& events, Remains remains, ClusterTiming timing = {});
+                    kube::EventRecorder& events, OfFeatures features, ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -109,7 +114,7 @@ class ClusterReconciler final : public kube::Reconciler {
   WebhookProber& webhook_prober_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
-  Remains remains_;
+  OfFeatures features_;
   ClusterTiming timing_;
   CertificateProvider provider_;
   // A new serving certificate waits until the API server trusts its authority (certificates.h).

@@ -24,6 +24,7 @@
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/objects/webhook_configurations.h"
+#include "operator/status/feature_condition.h"
 
 namespace operator_ {
 
@@ -38,6 +39,8 @@ struct FeatureContext {
   std::function<void()> changed;
   // Continues the deletion of the ClusterPodPlacementConfig: Remains() is empty.
   std::function<void()> removed;
+  // Writes the status of the ClusterPodPlacementConfig: Conditions() have changed.
+  std::function<void()> reported;
 };
 
 class FeatureTerm : public kube::Reconciler {
@@ -50,6 +53,9 @@ class FeatureTerm : public kube::Reconciler {
   // What the deletion of the ClusterPodPlacementConfig waits for, for its status; "" if nothing of
   // the feature is left.
   virtual std::string Remains() const = 0;
+  // The feature's own conditions of the ClusterPodPlacementConfig, as far as they are known. Others
+  // stay as they are. They make nothing Degraded.
+  virtual std::vector<FeatureCondition> Conditions() const { return {}; }
 };
 
 class Feature {

@@ -71,9 +71,11 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       webhook_prober_(client, clock, options_.operands),
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_,
                         gating_prober_, webhook_prober_, upgrades_, events_, options_.shard_timing),
-      cluster_reconciler_(
-          client, clock, options_.operands, configs_, store_, gating_prober_, webhook_prober_,
-          upgrades_, events_, [this] { return RemainsOfFeatures(); }, options_.cluster_timing),
+      cluster_reconciler_(client, clock, options_.operands, configs_, store_, gating_prober_,
+                          webhook_prober_, upgrades_, events_,
+                          {.remains = [this] { return RemainsOfFeatures(); },
+                           .conditions = [this] { return ConditionsOfFeatures(); }},
+                          options_.cluster_timing),
       own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate,
                                ValidatedKindsOf(features)),
       announcement_cleaner_(client, clock),
@@ -125,7 +127,8 @@ void Leader::AddFeature(Feature& feature) {
                          .configs = configs_,
                          .store = store_,
                          .changed = [this, &run] { Enqueue(run, Pace::kPaced); },
-                         .removed = [this] { On(Event::kFeatureRemoved); }};
+                         .removed = [this] { On(Event::kFeatureRemoved); },
+                         .reported = [this] { On(Event::kFeatureReported); }};
   run.term = feature.NewTerm(std::move(context));
   kube::ControllerOptions controller{.name = std::move(name), .workers = 1, .queue = kRetries};
   run.controller = std::make_unique<kube::Controller>(std::move(controller), *run.term, clock_);
@@ -138,6 +141,15 @@ std::string Leader::RemainsOfFeatures() const {
     if (std::string remains = run.term->Remains(); !remains.empty()) return remains;
   }
   return "";
+}
+
+std::vector<FeatureCondition> Leader::ConditionsOfFeatures() const {
+  std::vector<FeatureCondition> conditions;
+  for (const FeatureRun& run : features_) {
+    for (FeatureCondition& condition : run.term->Conditions())
+      conditions.push_back(std::move(condition));
+  }
+  return conditions;
 }
 
 Leader::~Leader() {
@@ -257,6 +269,7 @@ void Leader::OnCluster() {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
     settings += kube::DumpJson(selector);
   }
+  if (config) settings += kube::DumpJson(kube::Json(config->spec.excluded_scheduler_names));
   if (config && config->spec.operands)
     settings += kube::DumpJson(api::OperandsToJson({.shard = config->spec.operands->shard}));
   if (settings == shard_settings_) return;

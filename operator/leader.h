@@ -78,6 +78,7 @@ class Leader final : public kube::Term {
   void AddFeature(Feature& feature);
   // What the deletion of the ClusterPodPlacementConfig waits for; "" if nothing.
   std::string RemainsOfFeatures() const;
+  std::vector<FeatureCondition> ConditionsOfFeatures() const;
   // Enqueues what routes.h says. `ns`, `uid`: of what the event is about.
   void On(Event event, const std::string& ns = "", const std::string& uid = "");
   void Enqueue(const Route& route, const std::string& ns, const std::string& uid);

@@ -13,6 +13,7 @@
 #include "kube/program/program.h"
 #include "kube/server/metrics_server.h"
 #include "operator/feature.h"
+#include "operator/node_taints/node_taints_feature.h"
 #include "operator/options.h"
 #include "operator/replica.h"
 #include "operator/teardown/delete_configs.h"
@@ -48,6 +49,7 @@ kube::Async<> Serve(kube::Program& program) {
 
   Features features;
   features.push_back(NewPolicyFeature(program.client(), program.clock(), options->operands.ns));
+  features.push_back(NewNodeTaintsFeature());
 
   // Health and metrics start first and stop last, so the kubelet always gets an answer.
   Replica replica(program, std::move(*options), features);

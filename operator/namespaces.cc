@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "api/names.h"
 #include "kube/codec/codec.h"
 #include "placement/selector.h"
 
@@ -38,15 +39,17 @@ void Namespaces::Start(kube::TaskGroup& tasks) {
 
 std::optional<bool> Namespaces::Selects(const std::optional<kube::meta::LabelSelector>& selector,
                                         const std::string& ns) const {
-  bool selects_all =
-      !selector || (selector->match_labels().empty() && selector->match_expressions().empty());
-  if (selects_all && !excluded_.Names(ns)) return true;
   std::optional<Namespace> found = namespaces_.Get({"", ns});
   if (!found) return std::nullopt;
   if (excluded_.Excludes(ns, found->metadata().labels())) return false;
-  if (selects_all) return true;
+  if (!selector) return true;
   Result<bool> matches = placement::Matches(*selector, found->metadata().labels());
   return matches && *matches;
+}
+
+bool Namespaces::OptsOut(const std::string& ns) const {
+  std::optional<Namespace> found = namespaces_.Get({"", ns});
+  return found && found->metadata().labels().contains(std::string(api::kExcludeLabel));
 }
 
 }  // namespace operator_

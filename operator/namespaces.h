@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespaces: which namespaces a namespaceSelector selects, without those that the operator's flag
-// excludes. A watch of all namespaces; of each only name and labels are held, about 300 bytes.
-// Thread: the client's.
+// Namespaces: which namespaces a namespaceSelector selects, without those that are excluded
+// (api/excluded_namespaces.h). A watch of all namespaces; of each only name and labels are held,
+// about 300 bytes. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -35,6 +35,8 @@ class Namespaces {
   // the namespace.
   std::optional<bool> Selects(const std::optional<kube::meta::LabelSelector>& selector,
                               const std::string& ns) const;
+  // Whether `ns` has the label api::kExcludeLabel.
+  bool OptsOut(const std::string& ns) const;
 
  private:
   api::ExcludedNamespaces excluded_;

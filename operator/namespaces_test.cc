@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/excluded_namespaces.h"
+#include "api/names.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -65,10 +66,22 @@ TEST_F(NamespacesTest, SelectsByLabelsAsTheyAreNow) {
   EXPECT_EQ(namespaces_.Selects(TeamA(), "farm"), true);
 }
 
-TEST_F(NamespacesTest, WithoutASelectorNoNamespaceNeedBeKnown) {
+TEST_F(NamespacesTest, WithoutASelectorEachNamespaceIsSelectedUnlessItOptsOut) {
+  // It may have the label.
+  EXPECT_EQ(namespaces_.Selects(std::nullopt, "new"), std::nullopt);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "new"), std::nullopt);
+  EXPECT_FALSE(namespaces_.OptsOut("new"));
+  api_.Create<Namespace>(Make("new", {{"team", "a"}}));
+  kube::Drain(io_);
   EXPECT_EQ(namespaces_.Selects(std::nullopt, "new"), true);
   EXPECT_EQ(namespaces_.Selects(LabelSelector(), "new"), true);
-  EXPECT_EQ(namespaces_.Selects(TeamA(), "new"), std::nullopt);
+  EXPECT_FALSE(namespaces_.OptsOut("new"));
+  api_.Update<Namespace>(Make("new", {{"team", "a"}, {std::string(api::kExcludeLabel), ""}}));
+  kube::Drain(io_);
+  EXPECT_EQ(namespaces_.Selects(std::nullopt, "new"), false);
+  EXPECT_EQ(namespaces_.Selects(LabelSelector(), "new"), false);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "new"), false);
+  EXPECT_TRUE(namespaces_.OptsOut("new"));
 }
 
 TEST_F(NamespacesTest, AnExcludedNamespaceIsSelectedOnlyWithTheLabel) {

@@ -35,6 +35,7 @@ enum class Event {
   kClusterReach,       // whether the API server can call the cluster's webhook
   kUpgradeProgress,    // of the shards
   kFeatureRemoved,     // FeatureTerm::Remains() is empty
+  kFeatureReported,    // FeatureTerm::Conditions() have changed
   kOwnWebhooks,        // the converted CRD, or the CA bundle of the operator's own webhooks
   kValidation,         // the validating webhook configuration
   kGatingProbe,        // the policy or the binding of the probe
@@ -97,6 +98,7 @@ inline constexpr Route kRoutes[] = {
     {Event::kUpgradeProgress, Target::kCluster, Pace::kReport},
     // The deletion of the ClusterPodPlacementConfig waits for that, too.
     {Event::kFeatureRemoved, Target::kCluster},
+    {Event::kFeatureReported, Target::kCluster, Pace::kPaced},
     {Event::kOwnWebhooks, Target::kOwnWebhooks},
     {Event::kValidation, Target::kOwnWebhooks},
     {Event::kGatingProbe, Target::kGating},

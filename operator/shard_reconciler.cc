@@ -141,6 +141,7 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     if (!selected) co_return Outcome::Done();
     if (!*selected) {
       view.none = NoShard::kNamespaceNotSelected;
+      view.opted_out = namespaces_.OptsOut(ns);
       view.excluded = options_.excluded_namespaces.Names(ns);
       if (selector) view.selector = kube::DumpJson(api::LabelSelectorToJson(*selector));
     }
@@ -269,8 +270,8 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   attempt.upgraded = seen.outdated && !wait;
   // Gating depends on the rules.
   if (!rules) co_return rules.error();
-  co_return co_await ApplyGating(ns, in_force, std::move(gating), plan, std::move(ca_bundle),
-                                 attempt, log);
+  co_return co_await ApplyGating(ns, in_force, cluster, std::move(gating), plan,
+                                 std::move(ca_bundle), attempt, log);
 }
 
 GatingObjects ShardReconciler::GatingOf(const std::string& ns,
@@ -291,7 +292,7 @@ GatingObjects ShardReconciler::GatingOf(const std::string& ns,
       .webhook = {}};
   // Most clusters have no policies and want none.
   if (!gating.by_policy && gating.gated_configs.empty()) return gating;
-  gating.policies = LocalGatingPolicy(options_);
+  gating.policies = LocalGatingPolicy(cluster.excluded_scheduler_names, options_);
   for (const api::PodPlacementConfig* config : in_force) {
     if (!config->Preferences().empty()) gating.wanted_configs.insert(config->metadata().name());
   }
@@ -304,6 +305,7 @@ GatingObjects ShardReconciler::GatingOf(const std::string& ns,
 
 Async<> ShardReconciler::ApplyGating(const std::string& ns,
                                      const api::PodPlacementConfigs& in_force,
+                                     const api::ClusterPodPlacementConfigSpec& cluster,
                                      GatingObjects objects, GatingPlan plan, std::string ca_bundle,
                                      Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
@@ -317,7 +319,8 @@ Async<> ShardReconciler::ApplyGating(const std::string& ns,
   }
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
-      ShardWebhookConfiguration(ns, in_force, attempt.view.left_out_rules, ca_bundle, options_)};
+      ShardWebhookConfiguration(ns, in_force, attempt.view.left_out_rules,
+                                cluster.excluded_scheduler_names, ca_bundle, options_)};
   bool gates = !configuration.body["webhooks"].empty();
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();

@@ -116,6 +116,7 @@ class ShardReconciler final : public kube::Reconciler {
                          const ShardView& view) const;
   // Writes and removes what gates pods, except the webhook.
   kube::Async<> ApplyGating(const std::string& ns, const api::PodPlacementConfigs& in_force,
+                            const api::ClusterPodPlacementConfigSpec& cluster,
                             GatingObjects objects, GatingPlan plan, std::string ca_bundle,
                             Attempt& attempt, const std::string& log);
   // Writes or removes the policy that evaluates rules. Sets ShardView::left_out_rules.

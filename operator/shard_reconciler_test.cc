@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/base/base64.h"
 #include "kube/base/log_verbosity.h"
 #include "kube/crypto/certificates.h"
@@ -328,14 +329,42 @@ TEST_F(ShardReconcilerTest, PodsOfANamespaceThatIsNotSelectedAnyMoreAreReleased)
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
+// The namespace is excluded as one that the selector does not select.
+TEST_F(ShardReconcilerTest, ANamespaceThatOptsOutHasNoShard) {
+  h_.SetNamespace("shop", {});
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  h_.SetNamespace("shop", {{std::string(api::kExcludeLabel), "false"}});
+  ASSERT_TRUE(h_.Await([&] { return Entries() == "none"; }));
+  EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "web"}); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False NamespaceNotSelected");
+  EXPECT_NE(h_.Message("shop", "a", "Available").find(api::kExcludeLabel), std::string::npos);
+  h_.SetNamespace("shop", {});
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
+}
+
+TEST_F(ShardReconcilerTest, ExcludedSchedulersAreInTheEntriesOfEachNamespace) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  ASSERT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
+  auto named = [&] {
+    return kube::DumpJson(*h_.WebhookConfiguration("shop")).find("in ['volcano']") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(named());
+  h_.SetExcludedSchedulers({"volcano"});
+  EXPECT_TRUE(h_.Await(named));
+  h_.SetExcludedSchedulers({});
+  EXPECT_TRUE(h_.Await([&] { return !named(); }));
+}
+
 // The two watches are not of one moment: nothing is torn down for a namespace that is only not
 // known yet.
 TEST_F(ShardReconcilerTest, AnUnknownNamespaceIsWaitedFor) {
-  h_.SetNamespaceSelector({{"matchLabels", {{"team", "a"}}}});
-  h_.CreateConfig("shop", "a", 1);
+  h_.api.CreateJson(Harness::kConfigs, api::MakeConfig("a", "shop").Prefer("arm64", 50).Build());
   h_.Pass(5s);
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "none");
-  h_.SetNamespace("shop", {{"team", "a"}});
+  h_.SetNamespace("shop", {});
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
 }
 

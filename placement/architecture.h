@@ -13,11 +13,10 @@ namespace placement {
 
 using ArchitectureSet = std::set<std::string>;
 
-// What an image supports that never runs (an operator bundle): each architecture that a node can
-// have, so that the pod's other images decide alone.
+// What a pod supports whose images never run (operator bundles): the architectures of the Go
+// operator, which has the same requirement. Where another image runs, that one decides alone.
 inline const ArchitectureSet& AllArchitectures() {
-  static const ArchitectureSet all(api::kKnownArchitectures.begin(),
-                                   api::kKnownArchitectures.end());
+  static const ArchitectureSet all = {"amd64", "arm64", "ppc64le", "s390x"};
   return all;
 }
 
@@ -36,11 +35,10 @@ inline ArchitectureSet OnlyNames(const ArchitectureSet& architectures) {
   return names;
 }
 
-// "amd64, arm64"
-inline std::string Join(const ArchitectureSet& architectures) {
+// "amd64, arm64"; also of operating systems.
+inline std::string Join(const std::set<std::string>& names) {
   std::string text;
-  for (const std::string& architecture : architectures)
-    text += (text.empty() ? "" : ", ") + architecture;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
 }
 

@@ -136,7 +136,7 @@ TEST_F(ContractTest, TheShardNamesTheConfigOfTheTolerations) {
 TEST_F(ContractTest, TheClusterControllerWaitsForAnotherReleasesGate) {
   Pod pod = Created();
   EXPECT_FALSE(
-      ReleaseCluster(pod, {.configs = both_, .architectures = ArchitectureSet{"arm64"}}).released);
+      ReleaseCluster(pod, {.configs = both_, .platforms = ArchitectureSet{"arm64"}}).released);
   EXPECT_EQ(Text(pod), Text(Created()));
 }
 
@@ -144,7 +144,7 @@ TEST_F(ContractTest, TheClusterControllerWaitsForAnotherReleasesGate) {
 TEST_F(ContractTest, TheClusterControllerKeepsWhatAnotherReleasesShardSet) {
   Pod pod = ReleasedByShard();
   EXPECT_TRUE(
-      ReleaseCluster(pod, {.configs = both_, .architectures = ArchitectureSet{"amd64", "arm64"}})
+      ReleaseCluster(pod, {.configs = both_, .platforms = ArchitectureSet{"amd64", "arm64"}})
           .released);
   EXPECT_EQ(Text(pod),
             "multiarch.openshift.io/amd64: \n"

@@ -13,7 +13,8 @@ bool Contains(const std::vector<std::string_view>& list, std::string_view item) 
 }
 
 bool IsOffLimits(const PodView& pod, std::string_view operator_namespace) {
-  return pod.operand || pod.ns == operator_namespace || pod.ns.starts_with("kube-");
+  return pod.operand || pod.opted_out || pod.ns == operator_namespace ||
+         pod.ns.starts_with("kube-");
 }
 
 bool SelectsControlPlane(const PodView& pod) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gating: which new pods get a scheduling gate. Pure: the pod and the request are the only input,
-// and no pod waits for a cache or a call.
+// and no pod waits for a cache or a call. What the ClusterPodPlacementConfig says (namespaces and
+// schedulers) is decided before, by the API server (operator/objects/pod_conditions.h).
 #pragma once
 
 #include <string_view>
@@ -17,6 +18,8 @@ struct PodView {
   bool owned_by_daemon_set = false;
   // Has the label api::kOperandLabel.
   bool operand = false;
+  // Has the label api::kExcludeLabel.
+  bool opted_out = false;
   std::vector<std::string_view> node_selector_keys;
   std::vector<std::string_view> gates;
   // For each required node selector term, whether it has an expression on kubernetes.io/arch.
@@ -33,7 +36,8 @@ enum class GateDecision {
   kGate,          // add the gate
   kAlreadyGated,  // the pod has the gate: only set the gate's label
   kIgnore,        // the pod needs no requirement and no preferences
-  kOffLimits,  // do not change the pod at all: an operand, or in kube-* or the operator's namespace
+  // Do not change the pod at all: an operand, opted out, or in kube-* or the operator's namespace.
+  kOffLimits,
 };
 
 // For the cluster gate. `operator_namespace` is the namespace of the operator and its operands.

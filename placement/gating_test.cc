@@ -86,6 +86,13 @@ INSTANTIATE_TEST_SUITE_P(
              },
              GateDecision::kGate},
         Case{"Operand", [](PodView& pod) { pod.operand = true; }, GateDecision::kOffLimits},
+        Case{"OptedOut", [](PodView& pod) { pod.opted_out = true; }, GateDecision::kOffLimits},
+        Case{"OptedOutWithTheGate",
+             [](PodView& pod) {
+               pod.opted_out = true;
+               pod.gates = {api::kClusterGate};
+             },
+             GateDecision::kOffLimits},
         Case{"OperatorNamespace", [](PodView& pod) { pod.ns = kOperator; },
              GateDecision::kOffLimits},
         Case{"KubeSystem", [](PodView& pod) { pod.ns = "kube-system"; }, GateDecision::kOffLimits},

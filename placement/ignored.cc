@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/ignored.h"
 
+#include <algorithm>
+
 #include "api/names.h"
 #include "placement/gate.h"
 #include "placement/gating.h"
@@ -10,9 +12,18 @@ namespace placement {
 
 using kube::core::Pod;
 
+namespace {
+
+bool HasLabel(const Pod& pod, std::string_view key) {
+  return pod.metadata().labels().contains(std::string(key));
+}
+
+}  // namespace
+
 bool IsIgnored(const Pod& pod, std::string_view operator_namespace) {
   PodView view{.ns = pod.metadata().namespace_(), .node_name = pod.spec().node_name()};
-  view.operand = pod.metadata().labels().contains(std::string(api::kOperandLabel));
+  view.operand = HasLabel(pod, api::kOperandLabel);
+  view.opted_out = HasLabel(pod, api::kExcludeLabel);
   // The webhooks know who created the pod: one that they gated is of no DaemonSet, whatever it
   // says.
   if (!IsGatedByWebhook(pod)) {
@@ -24,6 +35,12 @@ bool IsIgnored(const Pod& pod, std::string_view operator_namespace) {
   for (const auto& [key, value] : pod.spec().node_selector())
     view.node_selector_keys.push_back(key);
   return IsNeverGated(view, operator_namespace);
+}
+
+bool OptsOut(const Pod& pod, const std::vector<std::string>& excluded_schedulers) {
+  return HasLabel(pod, api::kExcludeLabel) ||
+         std::find(excluded_schedulers.begin(), excluded_schedulers.end(),
+                   pod.spec().scheduler_name()) != excluded_schedulers.end();
 }
 
 bool IsGatedByWebhook(const Pod& pod) {

@@ -20,8 +20,24 @@ TEST(IgnoredTest, PodsThatTheWebhooksDoNotGateAreIgnored) {
   EXPECT_TRUE(IsIgnored(Gated().NodeSelector("node-role.kubernetes.io/control-plane", ""), "ops"));
   EXPECT_TRUE(IsIgnored(Gated().NodeSelector("node-role.kubernetes.io/master", ""), "ops"));
   EXPECT_TRUE(IsIgnored(Gated().Label(api::kOperandLabel, "shard"), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().Label(api::kExcludeLabel, ""), "ops"));
   EXPECT_TRUE(IsIgnored(Gated().Namespace("kube-system"), "ops"));
   EXPECT_TRUE(IsIgnored(Gated().Namespace("ops"), "ops"));
+}
+
+// Also after a webhook gated it: its author may change labels while it waits.
+TEST(IgnoredTest, APodOptsOutByItsLabelOrByItsScheduler) {
+  Pod pod = Gated().Label(api::kClusterGateLabel, api::kGated);
+  EXPECT_FALSE(OptsOut(pod, {}));
+  EXPECT_FALSE(OptsOut(pod, {"volcano"}));
+  pod.mutable_spec()->set_scheduler_name("volcano");
+  EXPECT_FALSE(OptsOut(pod, {}));
+  EXPECT_FALSE(OptsOut(pod, {"volcano2", "volcan"}));
+  EXPECT_TRUE(OptsOut(pod, {"yunikorn", "volcano"}));
+  EXPECT_FALSE(IsIgnored(pod, "ops"));
+  pod = Gated().Label(api::kClusterGateLabel, api::kGated).Label(api::kExcludeLabel, "false");
+  EXPECT_TRUE(OptsOut(pod, {}));
+  EXPECT_TRUE(IsIgnored(pod, "ops"));
 }
 
 // Everyone can write an owner.

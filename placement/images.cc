@@ -2,31 +2,32 @@
 #include "placement/images.h"
 
 #include <map>
-
-#include "api/names.h"
+#include <utility>
 
 namespace placement {
 
 std::vector<ContainerImage> ImagesOf(const kube::core::Pod& pod) {
-  std::map<std::string, bool> always_pull;
-  auto add = [&](const kube::core::Container& container) {
-    if (!container.image().empty())
-      always_pull[container.image()] |= container.image_pull_policy() == "Always";
+  std::map<std::string, ContainerImage> images;
+  auto add = [&](const std::string& reference, const std::string& policy, bool volume) {
+    if (reference.empty()) return;
+    ContainerImage own{reference, policy == "Always", volume};
+    auto [at, is_new] = images.try_emplace(reference, own);
+    if (is_new) return;
+    at->second.always_pull |= own.always_pull;
+    at->second.only_volume &= own.only_volume;
   };
-  for (const kube::core::Container& container : pod.spec().init_containers()) add(container);
-  for (const kube::core::Container& container : pod.spec().containers()) add(container);
-  std::vector<ContainerImage> images;
-  images.reserve(always_pull.size());
-  for (auto& [reference, always] : always_pull) images.push_back({reference, always});
-  return images;
-}
-
-std::string OperatingSystemOf(const kube::core::Pod& pod) {
-  if (!pod.spec().os().name().empty()) return pod.spec().os().name();
-  auto selected = pod.spec().node_selector().find(std::string(api::kOsLabel));
-  if (selected != pod.spec().node_selector().end() && !selected->second.empty())
-    return selected->second;
-  return "linux";
+  for (const kube::core::Container& container : pod.spec().init_containers())
+    add(container.image(), container.image_pull_policy(), /*volume=*/false);
+  for (const kube::core::Container& container : pod.spec().containers())
+    add(container.image(), container.image_pull_policy(), /*volume=*/false);
+  for (const kube::core::Volume& volume : pod.spec().volumes()) {
+    const kube::core::ImageVolumeSource& image = volume.source().image();
+    add(image.reference(), image.pull_policy(), /*volume=*/true);
+  }
+  std::vector<ContainerImage> sorted;
+  sorted.reserve(images.size());
+  for (auto& [reference, image] : images) sorted.push_back(std::move(image));
+  return sorted;
 }
 
 }  // namespace placement

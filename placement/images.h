@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The input of an inspection: the images of a pod and the operating system that they run on.
+// The images of a pod, which are inspected.
 #pragma once
 
 #include <string>
@@ -11,18 +11,17 @@ namespace placement {
 
 struct ContainerImage {
   std::string reference;  // of the pod, untrusted: "registry.example/app:1.2"
-  // A container with this image has imagePullPolicy Always: a tag must be resolved again.
+  // A container or volume with this image has the pull policy Always: a tag must be resolved again.
   bool always_pull = false;
+  // No container runs it; it is mounted as a volume. A node can mount a single manifest whatever
+  // its platform is: only an index restricts the nodes.
+  bool only_volume = false;
 
   auto operator<=>(const ContainerImage&) const = default;
 };
 
-// The images of all containers and init containers, each once, sorted. Containers without an image
-// are skipped.
+// The images of all containers, init containers and image volumes, each once, sorted. Those without
+// a reference are skipped.
 std::vector<ContainerImage> ImagesOf(const kube::core::Pod& pod);
-
-// The operating system of the pod's nodes: spec.os.name, else the kubernetes.io/os node selector,
-// else "linux".
-std::string OperatingSystemOf(const kube::core::Pod& pod);
 
 }  // namespace placement

@@ -31,14 +31,23 @@ TEST(ImagesTest, OneContainerThatAlwaysPullsIsEnough) {
   EXPECT_THAT(ImagesOf(pod), ElementsAre(ContainerImage{"a:1", true}));
 }
 
-TEST(ImagesTest, KnowsTheOperatingSystem) {
-  EXPECT_EQ(OperatingSystemOf(MakePod("web")), "linux");
-  EXPECT_EQ(OperatingSystemOf(MakePod("web").NodeSelector("kubernetes.io/os", "windows")),
-            "windows");
-  EXPECT_EQ(OperatingSystemOf(MakePod("web").Os("windows")), "windows");
-  EXPECT_EQ(
-      OperatingSystemOf(MakePod("web").Os("windows").NodeSelector("kubernetes.io/os", "linux")),
-      "windows");
+void AddVolume(kube::core::Pod& pod, const std::string& reference, const std::string& policy) {
+  kube::core::ImageVolumeSource& image =
+      *pod.mutable_spec()->add_volumes()->mutable_source()->mutable_image();
+  image.set_reference(reference);
+  image.set_pull_policy(policy);
+}
+
+TEST(ImagesTest, VolumesMayBeImages) {
+  kube::core::Pod pod = MakePod("web").Image("run:1");
+  pod.mutable_spec()->add_volumes()->set_name("a volume of another kind");
+  AddVolume(pod, "", "Always");
+  AddVolume(pod, "run:1", "Always");
+  AddVolume(pod, "data:1", "IfNotPresent");
+  AddVolume(pod, "data:2", "Always");
+  EXPECT_THAT(ImagesOf(pod), ElementsAre(ContainerImage{"data:1", false, true},
+                                         ContainerImage{"data:2", true, true},
+                                         ContainerImage{"run:1", true, false}));
 }
 
 }  // namespace

@@ -81,9 +81,10 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
       release.events.push_back({reason, std::move(message), reason == api::kReasonFallbackSet});
       return;
     case RequirementResult::kNowhere:
-      release.events.push_back(
-          {api::kReasonNoSupportedArchitectures,
-           "The container images have no architecture in common: no node can run this pod"});
+      release.events.push_back({api::kReasonNoSupportedArchitectures,
+                                "The container images have no architecture in common, on the "
+                                "operating systems that the pod "
+                                "allows: no node can run it"});
       return;
     case RequirementResult::kConflict:
       release.events.push_back(
@@ -114,13 +115,20 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
 
 // Sets requirement and tolerations from the result of the inspection.
 void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
-  if (decision.architectures || !NeedsRequirement(pod)) {
-    ArchitectureSet architectures = OnlyNames(decision.architectures.value_or(ArchitectureSet()));
+  if (decision.platforms || !NeedsRequirement(pod)) {
     ClearInspectionError(pod);
-    RequirementResult result = ApplyRequirement(pod, architectures);
-    AddRequirementEvent(result, api::kReasonPredicateSet,
-                        "Required one of the architectures: " + Join(architectures), release);
-    if (result == RequirementResult::kSet) AddTolerations(pod, decision, architectures, release);
+    if (!decision.stale_inspection.empty()) {
+      release.events.push_back({api::kReasonStaleInspection,
+                                "Used what was known of the images: " + decision.stale_inspection,
+                                true});
+    }
+    Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
+    std::string message = "Required one of the architectures: " + Join(required.architectures);
+    if (!required.operating_systems.empty())
+      message += "; and one of the operating systems: " + Join(required.operating_systems);
+    AddRequirementEvent(required.result, api::kReasonPredicateSet, std::move(message), release);
+    if (required.result == RequirementResult::kSet)
+      AddTolerations(pod, decision, required.architectures, release);
     return;
   }
   if (decision.inspection_tries > 0)

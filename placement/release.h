@@ -19,8 +19,8 @@
 #include "api/architecture_tolerations.h"
 #include "api/platform.h"
 #include "kube/types/core.pb.h"
-#include "placement/architecture.h"
 #include "placement/matching_configs.h"
+#include "placement/platforms.h"
 
 namespace placement {
 
@@ -57,11 +57,12 @@ struct ClusterDecision {
   const api::ArchitectureTolerations* cluster_tolerations = nullptr;
   // The API server has refused the pod with tolerations: adds none.
   bool without_tolerations = false;
-  // Common to all images; empty if they have none in common; nullopt if all attempts to inspect
-  // them failed. Ignored if the pod takes no requirement (NeedsRequirement() in requirement.h): its
-  // images need no inspection.
-  std::optional<ArchitectureSet> architectures;
-  // If `architectures` is nullopt: the last error, the number of attempts (0: not counted), and the
+  // Common to all images; nullopt if all attempts to inspect them failed. Ignored if the pod takes
+  // no requirement (NeedsRequirement() in requirement.h): its images need no inspection.
+  std::optional<CommonPlatforms> platforms;
+  // Not empty: `platforms` are those of an earlier inspection, and why.
+  std::string stale_inspection;
+  // If `platforms` is nullopt: the last error, the number of attempts (0: not counted), and the
   // architecture to require instead ("" for none).
   std::string inspection_error;
   int inspection_tries = 0;

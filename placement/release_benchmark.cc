@@ -61,7 +61,7 @@ BENCHMARK(BM_ReleaseLocal)->Arg(1)->Arg(10)->Arg(50);
 
 void BM_ReleaseCluster(benchmark::State& state) {
   const kube::core::Pod gated = GatedPod(false);
-  const ClusterDecision decision{.architectures = ArchitectureSet{"amd64", "arm64"}};
+  const ClusterDecision decision{.platforms = ArchitectureSet{"amd64", "arm64"}};
   for (auto _ : state) {
     kube::core::Pod pod = gated;
     benchmark::DoNotOptimize(ReleaseCluster(pod, decision));

@@ -112,7 +112,8 @@ TEST(ReleaseTest, AConfigThatThePodsOwnPreferencesOverrideIsAnEventOfItsOwnOnce)
             "Skipped because the pod has preferences on kubernetes.io/arch of its own: arm64 of "
             "PodPlacementConfig-web");
   EXPECT_FALSE(shard.events[0].warning);
-  Release cluster = ReleaseCluster(pod, {.configs = {&config}, .architectures = {{"amd64"}}});
+  Release cluster =
+      ReleaseCluster(pod, {.configs = {&config}, .platforms = ArchitectureSet{"amd64"}});
   EXPECT_THAT(Reasons(cluster), ElementsAre(api::kReasonPredicateSet, api::kReasonGateRemoved));
 }
 
@@ -130,7 +131,7 @@ TEST(ReleaseTest, PodsWithoutTheGateAreUnchanged) {
   for (Pod pod : {MakePod("web").Build(), MakePod("web").Gate("other").Build(), Pod()}) {
     std::string before = pod.SerializeAsString();
     EXPECT_FALSE(ReleaseLocal(pod, {&config}).released);
-    EXPECT_FALSE(ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}}).released);
+    EXPECT_FALSE(ReleaseCluster(pod, {.platforms = ArchitectureSet{"amd64"}}).released);
     EXPECT_FALSE(TakeOverLocal(pod, {&config}).released);
     EXPECT_FALSE(ReleaseIgnored(pod, api::kClusterGate).released);
     EXPECT_FALSE(ReleaseBare(pod, api::kLocalGate).released);
@@ -141,7 +142,7 @@ TEST(ReleaseTest, PodsWithoutTheGateAreUnchanged) {
 TEST(ReleaseTest, TheClusterGateStaysWhileThePodHasTheLocalOne) {
   Pod pod = Gated();
   std::string before = pod.SerializeAsString();
-  Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}});
+  Release release = ReleaseCluster(pod, {.platforms = ArchitectureSet{"amd64"}});
   EXPECT_FALSE(release.released);
   EXPECT_THAT(release.events, IsEmpty());
   EXPECT_EQ(pod.SerializeAsString(), before);
@@ -180,7 +181,7 @@ TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
   Pod pod = ClusterGated();
   api::Platform platforms[] = {{"arm64", 10}};
   Release release = ReleaseCluster(
-      pod, {.cluster_platforms = platforms, .architectures = ArchitectureSet{"amd64", "arm64"}});
+      pod, {.cluster_platforms = platforms, .platforms = ArchitectureSet{"amd64", "arm64"}});
   EXPECT_TRUE(release.released);
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_TRUE(HasGate(pod, "other"));
@@ -196,7 +197,7 @@ TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
 
 TEST(ReleaseTest, NoConfigLeavesNoPreference) {
   Pod pod = ClusterGated();
-  ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}});
+  ReleaseCluster(pod, {.platforms = ArchitectureSet{"amd64"}});
   EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "not-set");
   EXPECT_EQ(Preferences(pod), 0);
 }
@@ -207,13 +208,13 @@ TEST(ReleaseTest, ClusterAddsThePreferencesThatTheShardMissed) {
   Pod missed = ClusterGated();
   ReleaseCluster(missed, {.configs = {&config},
                           .cluster_platforms = platforms,
-                          .architectures = ArchitectureSet{"arm64"}});
+                          .platforms = ArchitectureSet{"arm64"}});
 
   Pod done = Gated();
   ReleaseLocal(done, {&config});
   ReleaseCluster(done, {.configs = {&config},
                         .cluster_platforms = platforms,
-                        .architectures = ArchitectureSet{"arm64"}});
+                        .platforms = ArchitectureSet{"arm64"}});
 
   for (const Pod& pod : {missed, done}) {
     EXPECT_EQ(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation),
@@ -227,8 +228,7 @@ TEST(ReleaseTest, ATakeoverAppliesConfigsWithAnEvent) {
   PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   Pod pod = Gated();
   Release release = ReleaseCluster(
-      pod,
-      {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}, .take_over_shard = true});
+      pod, {.configs = {&config}, .platforms = ArchitectureSet{"arm64"}, .take_over_shard = true});
   EXPECT_TRUE(release.released);
   EXPECT_FALSE(HasGate(pod, api::kLocalGate));
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
@@ -240,7 +240,7 @@ TEST(ReleaseTest, ATakeoverAppliesConfigsWithAnEvent) {
   // Without a local gate there is nothing to take over.
   Pod own = ClusterGated();
   EXPECT_THAT(Reasons(ReleaseCluster(
-                  own, {.architectures = ArchitectureSet{"arm64"}, .take_over_shard = true})),
+                  own, {.platforms = ArchitectureSet{"arm64"}, .take_over_shard = true})),
               ::testing::Not(::testing::Contains(api::kReasonShardTakeover)));
 }
 
@@ -258,7 +258,7 @@ TEST(ReleaseTest, TheUsersArchitectureIsKeptAndPreferencesStillApply) {
 
 TEST(ReleaseTest, NoCommonArchitectureHasAnEvent) {
   Pod pod = ClusterGated();
-  Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{}});
+  Release release = ReleaseCluster(pod, {.platforms = ArchitectureSet{}});
   EXPECT_EQ(Required(pod), "multiarch.openshift.io/no-supported-arch Exists;");
   EXPECT_THAT(Reasons(release),
               ElementsAre(api::kReasonNoSupportedArchitectures, api::kReasonGateRemoved));
@@ -307,7 +307,7 @@ TEST(ReleaseTest, ASecondReleaseChangesNothing) {
   ClusterDecision decision{.configs = {&config},
                            .cluster_platforms = platforms,
                            .cluster_tolerations = &kOn,
-                           .architectures = ArchitectureSet{"amd64", "arm64"}};
+                           .platforms = ArchitectureSet{"amd64", "arm64"}};
   Pod pod = ClusterGated().Requires("zone", "In", {"a"});
   ReleaseCluster(pod, decision);
   Pod once = pod;
@@ -326,7 +326,7 @@ TEST(ReleaseTest, ASecondReleaseChangesNothing) {
 TEST(ReleaseTest, TolerationsComeWithTheRequirement) {
   Pod pod = ClusterGated();
   Release release = ReleaseCluster(
-      pod, {.cluster_tolerations = &kOn, .architectures = ArchitectureSet{"amd64", "arm64"}});
+      pod, {.cluster_tolerations = &kOn, .platforms = ArchitectureSet{"amd64", "arm64"}});
   EXPECT_EQ(Tolerated(pod), "amd64:NoSchedule arm64:NoSchedule ");
   EXPECT_TRUE(release.additions);
   EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64;");
@@ -342,8 +342,8 @@ TEST(ReleaseTest, WithoutThePluginThereAreNoTolerations) {
   const api::ArchitectureTolerations* none = nullptr;
   for (const api::ArchitectureTolerations* plugin : {&kOff, none}) {
     Pod pod = ClusterGated();
-    Release release = ReleaseCluster(
-        pod, {.cluster_tolerations = plugin, .architectures = ArchitectureSet{"arm64"}});
+    Release release =
+        ReleaseCluster(pod, {.cluster_tolerations = plugin, .platforms = ArchitectureSet{"arm64"}});
     EXPECT_EQ(pod.spec().tolerations_size(), 0);
     EXPECT_FALSE(release.additions);
     EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonGateRemoved));
@@ -359,7 +359,7 @@ TEST(ReleaseTest, TheFirstConfigWithThePluginDecidesAboutTolerations) {
     Pod pod = ClusterGated();
     ReleaseCluster(pod, {.configs = std::move(configs),
                          .cluster_tolerations = cluster,
-                         .architectures = ArchitectureSet{"arm64"}});
+                         .platforms = ArchitectureSet{"arm64"}});
     return Tolerated(pod);
   };
   EXPECT_EQ(tolerated({&prefers}, &kOn), "arm64:NoSchedule ");
@@ -375,22 +375,22 @@ TEST(ReleaseTest, WithoutARequirementFromImagesThereAreNoTolerations) {
     Pod pod;
     ClusterDecision decision;
   } rows[] = {
-      {"no architecture in common", ClusterGated(), {.architectures = ArchitectureSet{}}},
+      {"no architecture in common", ClusterGated(), {.platforms = ArchitectureSet{}}},
       {"fallback architecture",
        ClusterGated(),
        {.inspection_error = "503", .fallback_architecture = "arm64"}},
       {"no fallback architecture", ClusterGated(), {.inspection_error = "503"}},
       {"an architecture in the node selector",
        ClusterGated().NodeSelector("kubernetes.io/arch", "arm64"),
-       {.architectures = ArchitectureSet{"arm64"}}},
+       {.platforms = ArchitectureSet{"arm64"}}},
       {"an architecture in each term",
        ClusterGated().Requires("kubernetes.io/arch", "In", {"arm64"}),
-       {.architectures = ArchitectureSet{"arm64"}}},
+       {.platforms = ArchitectureSet{"arm64"}}},
       {"a requirement from an earlier release",
        ClusterGated()
            .Label(api::kNodeAffinityLabel, api::kSet)
            .Requires("kubernetes.io/arch", "In", {"arm64"}),
-       {.architectures = ArchitectureSet{"arm64"}}},
+       {.platforms = ArchitectureSet{"arm64"}}},
   };
   for (auto& row : rows) {
     row.decision.cluster_tolerations = &kOn;
@@ -413,7 +413,7 @@ TEST(ReleaseTest, ATermOfTheUserAddsNoToleration) {
   Pod pod =
       ClusterGated().Requires("kubernetes.io/arch", "In", {"s390x"}).Requires("zone", "In", {"a"});
   ReleaseCluster(pod,
-                 {.cluster_tolerations = &kOn, .architectures = ArchitectureSet{"amd64", "arm64"}});
+                 {.cluster_tolerations = &kOn, .platforms = ArchitectureSet{"amd64", "arm64"}});
   EXPECT_EQ(Required(pod),
             "kubernetes.io/arch In s390x;zone In a;kubernetes.io/arch In amd64 arm64;");
   EXPECT_EQ(Tolerated(pod), "amd64:NoSchedule arm64:NoSchedule ");
@@ -441,8 +441,7 @@ TEST(ReleaseTest, ATakeoverAddsTolerations) {
   PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75).Tolerate();
   Pod pod = Gated();
   ReleaseCluster(
-      pod,
-      {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}, .take_over_shard = true});
+      pod, {.configs = {&config}, .platforms = ArchitectureSet{"arm64"}, .take_over_shard = true});
   EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
   EXPECT_EQ(Preferences(pod), 1);
 }
@@ -480,9 +479,9 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
   Pod read;
   ASSERT_TRUE(read.ParseFromString(pod.SerializeAsString()));
   ReleaseLocal(read, {&config});
-  ReleaseCluster(read, {.configs = {&config},
-                        .cluster_tolerations = &kOn,
-                        .architectures = ArchitectureSet{"arm64"}});
+  ReleaseCluster(
+      read,
+      {.configs = {&config}, .cluster_tolerations = &kOn, .platforms = ArchitectureSet{"arm64"}});
   EXPECT_EQ(Tolerated(read), "arm64:NoSchedule ");
   std::string written = read.SerializeAsString();
   int found = 0;
@@ -508,7 +507,7 @@ TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
   EXPECT_TRUE(ReleaseLocal(by_shard, {matching}).released);
   EXPECT_TRUE(ReleaseCluster(by_cluster, {.configs = {matching},
                                           .cluster_platforms = cluster,
-                                          .architectures = ArchitectureSet{"arm64"},
+                                          .platforms = ArchitectureSet{"arm64"},
                                           .take_over_shard = true})
                   .released);
   EXPECT_TRUE(TakeOverLocal(taken_over, {matching}).released);
@@ -520,7 +519,7 @@ TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
   // The cluster controller, after the shard, knows nothing of the rule and keeps what it set.
   EXPECT_TRUE(ReleaseCluster(by_shard, {.configs = {&config},
                                         .cluster_platforms = cluster,
-                                        .architectures = ArchitectureSet{"arm64"}})
+                                        .platforms = ArchitectureSet{"arm64"}})
                   .released);
   EXPECT_EQ(AnnotationOf(by_shard, api::kPreferredAffinitySourcesAnnotation),
             sources + ",s390x:1:ClusterPodPlacementConfig");
@@ -571,7 +570,7 @@ TEST(ReleaseTest, PreferencesOfTheNamespaceMaySwitchOffThoseOfTheCluster) {
     ReleaseCluster(pod, {.configs = configs,
                          .cluster_platforms = cluster,
                          .namespace_takes_precedence = true,
-                         .architectures = ArchitectureSet{"arm64"},
+                         .platforms = ArchitectureSet{"arm64"},
                          .take_over_shard = true});
     return std::string(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
   };

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
 #include <string>
 
 #include "api/names.h"
 #include "kube/base/utf8.h"
+#include "placement/operating_systems.h"
 #include "placement/pod_metadata.h"
 
 namespace placement {
@@ -37,7 +40,96 @@ const NodeSelector& RequiredOf(const Pod& pod) {
       .required_during_scheduling_ignored_during_execution();
 }
 
-RequirementResult Require(Pod& pod, const NodeSelectorRequirement& requirement) {
+// What one term gets. Without architectures, no node is to match it.
+struct TermAddition {
+  ArchitectureSet architectures = {};
+  std::set<std::string> operating_systems = {};
+  std::set<std::string> windows_builds = {};
+};
+
+NodeSelectorRequirement OneOf(std::string_view label, const std::set<std::string>& values) {
+  NodeSelectorRequirement requirement;
+  requirement.set_key(std::string(label));
+  requirement.set_operator_("In");
+  for (const std::string& value : values) requirement.add_values(value);
+  return requirement;
+}
+
+NodeSelectorRequirement Nowhere() {
+  NodeSelectorRequirement nowhere;
+  nowhere.set_key(std::string(api::kNoSupportedArchLabel));
+  nowhere.set_operator_("Exists");
+  return nowhere;
+}
+
+void Add(const TermAddition& addition, NodeSelectorTerm& term) {
+  if (addition.architectures.empty()) {
+    *term.add_match_expressions() = Nowhere();
+    return;
+  }
+  *term.add_match_expressions() = OneOf(api::kArchLabel, addition.architectures);
+  if (!addition.operating_systems.empty())
+    *term.add_match_expressions() = OneOf(api::kOsLabel, addition.operating_systems);
+  if (!addition.windows_builds.empty())
+    *term.add_match_expressions() = OneOf(api::kWindowsBuildLabel, addition.windows_builds);
+}
+
+// The systems that these nodes may have and the images are for.
+std::map<std::string, ArchitectureSet> Supported(const OperatingSystems& allowed,
+                                                 const CommonPlatforms& common) {
+  const std::string linux(kLinux);
+  std::map<std::string, ArchitectureSet> supported;
+  auto add = [&](const std::string& os) {
+    ArchitectureSet names = OnlyNames(common.On(os));
+    if (!names.empty() && IsOsName(os) && allowed.Allow(os)) supported.emplace(os, names);
+  };
+  add(linux);
+  // Nodes are linux unless the user says otherwise, or no image is for linux.
+  if (!supported.empty() && !allowed.AreNamed()) return supported;
+  for (const auto& [os, architectures] : common.by_os) add(os);
+  // Images that never run are for every system.
+  if (common.every && supported.empty()) supported.emplace(linux, AllArchitectures());
+  return supported;
+}
+
+// The addition to a term, or to a pod without terms.
+TermAddition AdditionFor(const OperatingSystems& allowed, const CommonPlatforms& common) {
+  std::map<std::string, ArchitectureSet> supported = Supported(allowed, common);
+  if (supported.empty()) return {};
+  TermAddition addition;
+  std::set<std::string> systems;
+  for (const auto& [os, architectures] : supported) {
+    systems.insert(os);
+    ArchitectureSet& all = addition.architectures;
+    if (systems.size() == 1) all = architectures;
+    std::erase_if(all, [&](const std::string& name) { return !architectures.contains(name); });
+  }
+  // An architecture of one system would admit nodes of another, whose architectures differ.
+  if (addition.architectures.empty()) {
+    auto preferred = supported.find(std::string(kLinux));
+    if (preferred == supported.end()) preferred = supported.begin();
+    systems = {preferred->first};
+    addition.architectures = preferred->second;
+  }
+  bool linux_by_default = !allowed.AreNamed() && systems.contains(std::string(kLinux));
+  if (!linux_by_default && !common.every && !allowed.AllIn(systems))
+    addition.operating_systems = systems;
+  if (systems == std::set<std::string>{std::string(kWindows)})
+    addition.windows_builds = common.windows_builds;
+  return addition;
+}
+
+bool SelectsWindowsBuild(const Pod& pod, const NodeSelectorTerm& term) {
+  auto selects = [](const NodeSelectorRequirement& expression) {
+    return expression.key() == api::kWindowsBuildLabel;
+  };
+  return pod.spec().node_selector().contains(std::string(api::kWindowsBuildLabel)) ||
+         std::any_of(term.match_expressions().begin(), term.match_expressions().end(), selects);
+}
+
+// Calls `addition` with each term that takes a requirement, and adds its result to the term.
+template <typename Addition>
+RequirementResult Require(Pod& pod, const Addition& addition) {
   if (!NeedsRequirement(pod)) {
     if (LabelOf(pod, api::kNodeAffinityLabel) == api::kSet) return RequirementResult::kKept;
     SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
@@ -47,23 +139,21 @@ RequirementResult Require(Pod& pod, const NodeSelectorRequirement& requirement) 
                                 ->mutable_affinity()
                                 ->mutable_node_affinity()
                                 ->mutable_required_during_scheduling_ignored_during_execution();
+  bool anywhere = false;
+  auto add_to = [&](NodeSelectorTerm& term) {
+    TermAddition added = addition(term);
+    anywhere |= !added.architectures.empty();
+    Add(added, term);
+  };
   if (required.node_selector_terms().empty()) {
-    *required.add_node_selector_terms()->add_match_expressions() = requirement;
+    add_to(*required.add_node_selector_terms());
   } else {
     for (NodeSelectorTerm& term : *required.mutable_node_selector_terms()) {
-      if (TakesRequirement(term)) *term.add_match_expressions() = requirement;
+      if (TakesRequirement(term)) add_to(term);
     }
   }
   SetLabel(pod, api::kNodeAffinityLabel, api::kSet);
-  return RequirementResult::kSet;
-}
-
-NodeSelectorRequirement OneOf(const ArchitectureSet& architectures) {
-  NodeSelectorRequirement requirement;
-  requirement.set_key(std::string(api::kArchLabel));
-  requirement.set_operator_("In");
-  for (const std::string& architecture : architectures) requirement.add_values(architecture);
-  return requirement;
+  return anywhere ? RequirementResult::kSet : RequirementResult::kNowhere;
 }
 
 }  // namespace
@@ -74,30 +164,30 @@ bool NeedsRequirement(const Pod& pod) {
   return terms.empty() || std::any_of(terms.begin(), terms.end(), TakesRequirement);
 }
 
-RequirementResult ApplyRequirement(Pod& pod, const ArchitectureSet& architectures) {
-  ArchitectureSet supported = OnlyNames(architectures);
-  if (supported.empty()) return ApplyNoSupportedArchitecture(pod);
-  RequirementResult result = Require(pod, OneOf(supported));
-  if (result != RequirementResult::kSet) return result;
-  SetLabel(pod, supported.size() == 1 ? api::kSingleArchLabel : api::kMultiArchLabel, "");
-  for (const std::string& architecture : supported) {
+Requirement ApplyRequirement(Pod& pod, const CommonPlatforms& common) {
+  Requirement required;
+  const OperatingSystems of_pod = OperatingSystems::Of(pod);
+  required.result = Require(pod, [&](const NodeSelectorTerm& term) {
+    TermAddition addition = AdditionFor(of_pod.In(term), common);
+    if (SelectsWindowsBuild(pod, term)) addition.windows_builds.clear();
+    required.architectures.insert(addition.architectures.begin(), addition.architectures.end());
+    required.operating_systems.insert(addition.operating_systems.begin(),
+                                      addition.operating_systems.end());
+    return addition;
+  });
+  if (required.result == RequirementResult::kNowhere) SetLabel(pod, api::kNoSupportedArchLabel, "");
+  if (required.result != RequirementResult::kSet) return required;
+  SetLabel(pod, required.architectures.size() == 1 ? api::kSingleArchLabel : api::kMultiArchLabel,
+           "");
+  for (const std::string& architecture : required.architectures)
     SetLabel(pod, std::string(api::kLabelPrefix) + architecture, "");
-  }
-  return result;
-}
-
-RequirementResult ApplyNoSupportedArchitecture(Pod& pod) {
-  NodeSelectorRequirement nowhere;
-  nowhere.set_key(std::string(api::kNoSupportedArchLabel));
-  nowhere.set_operator_("Exists");
-  RequirementResult result = Require(pod, nowhere);
-  if (result != RequirementResult::kSet) return result;
-  SetLabel(pod, api::kNoSupportedArchLabel, "");
-  return RequirementResult::kNowhere;
+  return required;
 }
 
 RequirementResult ApplyFallback(Pod& pod, std::string_view architecture) {
-  RequirementResult result = Require(pod, OneOf({std::string(architecture)}));
+  RequirementResult result = Require(pod, [&](const NodeSelectorTerm&) {
+    return TermAddition{.architectures = {std::string(architecture)}};
+  });
   if (result == RequirementResult::kSet) SetLabel(pod, api::kFallbackArchLabel, architecture);
   return result;
 }

@@ -6,12 +6,24 @@
 // without an expression on the architecture gets one appended; a term that has one, with any
 // operator, is the user's choice and is unchanged. A pod without terms gets one. A term without any
 // expression matches no node, and the API server refuses additions to it: it is unchanged.
+//
+// The architectures of a term are those of its operating systems, which the term, the node selector
+// and spec.os name; linux if none of them does. A term gets an expression on kubernetes.io/os too
+// if
+//   - it names no system, and the images are for another one than linux
+//   - it names a system that the images are not for
+//   - it names several, on which the images have no architecture in common
+// and one on node.kubernetes.io/windows-build if it only allows Windows and the images tell their
+// builds.
 #pragma once
 
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "kube/types/core.pb.h"
 #include "placement/architecture.h"
+#include "placement/platforms.h"
 
 namespace placement {
 
@@ -26,13 +38,19 @@ enum class RequirementResult {
 // added, and the images need no inspection.
 bool NeedsRequirement(const kube::core::Pod& pod);
 
-// Requires one of `architectures` and sets the labels: single-arch or multi-arch, and one for each.
-// Skips names that are not architecture names. An empty set is ApplyNoSupportedArchitecture().
-RequirementResult ApplyRequirement(kube::core::Pod& pod, const ArchitectureSet& architectures);
+struct Requirement {
+  RequirementResult result = RequirementResult::kKept;
+  // kSet: all that were required, of all terms.
+  ArchitectureSet architectures = {};
+  std::set<std::string> operating_systems = {};
+};
 
-// The images have no architecture in common: requires a node label that no node has. The pod stays
-// Pending with a reason, instead of crashing on a node. Sets the label no-supported-arch.
-RequirementResult ApplyNoSupportedArchitecture(kube::core::Pod& pod);
+// Requires one of the architectures that the images have in common, and sets the labels:
+// single-arch or multi-arch, and one for each. Skips names that are not architecture names. A term
+// in which the images can run nowhere requires a node label that no node has. If all terms are such
+// (kNowhere), the pod stays Pending with a reason, instead of crashing on a node, and gets the
+// label no-supported-arch.
+Requirement ApplyRequirement(kube::core::Pod& pod, const CommonPlatforms& common);
 
 // The images could not be inspected: requires `architecture` and sets the label fallback-arch to
 // it. Sets no label for the supported architectures, which are unknown.

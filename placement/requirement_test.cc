@@ -141,7 +141,7 @@ TEST(RequirementTest, FollowsTheRulesForEachTerm) {
   for (const Case& c : cases) {
     Pod pod = PodWithTerms(c.before);
     EXPECT_EQ(NeedsRequirement(pod), c.result == RequirementResult::kSet) << c.name;
-    EXPECT_EQ(ApplyRequirement(pod, kTwo), c.result) << c.name;
+    EXPECT_EQ(ApplyRequirement(pod, kTwo).result, c.result) << c.name;
     EXPECT_EQ(TermsOf(pod), c.after) << c.name;
     EXPECT_EQ(LabelsOf(pod), c.result == RequirementResult::kSet
                                  ? "amd64= arm64= multi-arch= node-affinity=set"
@@ -160,7 +160,7 @@ TEST(RequirementTest, APodWithoutTermsGetsOne) {
       ->mutable_required_during_scheduling_ignored_during_execution();
   for (Pod* pod : {&bare, &affinity, &empty_selector}) {
     EXPECT_TRUE(NeedsRequirement(*pod));
-    EXPECT_EQ(ApplyRequirement(*pod, {"s390x"}), RequirementResult::kSet);
+    EXPECT_EQ(ApplyRequirement(*pod, ArchitectureSet{"s390x"}).result, RequirementResult::kSet);
     EXPECT_EQ(TermsOf(*pod), "kubernetes.io/arch In s390x");
     EXPECT_EQ(LabelsOf(*pod), "node-affinity=set s390x= single-arch=");
   }
@@ -170,7 +170,7 @@ TEST(RequirementTest, TheNodeSelectorTakesPrecedence) {
   Pod pod = PodWithTerms("zone In a");
   (*pod.mutable_spec()->mutable_node_selector())["kubernetes.io/arch"] = "s390x";
   EXPECT_FALSE(NeedsRequirement(pod));
-  EXPECT_EQ(ApplyRequirement(pod, kTwo), RequirementResult::kConflict);
+  EXPECT_EQ(ApplyRequirement(pod, kTwo).result, RequirementResult::kConflict);
   EXPECT_EQ(TermsOf(pod), "zone In a");
   EXPECT_EQ(LabelsOf(pod), "node-affinity=not-set");
 }
@@ -178,7 +178,141 @@ TEST(RequirementTest, TheNodeSelectorTakesPrecedence) {
 TEST(RequirementTest, OtherNodeSelectorsDoNotMatter) {
   Pod pod;
   (*pod.mutable_spec()->mutable_node_selector())["kubernetes.io/os"] = "linux";
-  EXPECT_EQ(ApplyRequirement(pod, kTwo), RequirementResult::kSet);
+  EXPECT_EQ(ApplyRequirement(pod, kTwo).result, RequirementResult::kSet);
+}
+
+CommonPlatforms On(std::map<std::string, ArchitectureSet> by_os,
+                   std::set<std::string> windows_builds = {}) {
+  CommonPlatforms common;
+  common.by_os = std::move(by_os);
+  common.windows_builds = std::move(windows_builds);
+  return common;
+}
+
+// Each row with three kinds of images: for both systems, for linux, for windows.
+TEST(RequirementTest, TheOperatingSystemOfATermDecidesItsArchitectures) {
+  const CommonPlatforms both = On({{"linux", {"amd64", "arm64"}}, {"windows", {"amd64"}}});
+  const CommonPlatforms linux = On({{"linux", {"amd64", "arm64"}}});
+  const CommonPlatforms windows = On({{"windows", {"amd64"}}});
+  const std::string arch = "kubernetes.io/arch In ", os = "kubernetes.io/os ";
+  const std::string nowhere = "multiarch.openshift.io/no-supported-arch Exists";
+  const std::string two = arch + "amd64 arm64", one = arch + "amd64";
+  struct Row {
+    const char* name;
+    std::string before;
+    const CommonPlatforms& images;
+    std::string added;
+  };
+  const Row rows[] = {
+      {"linux by default", "zone In a", both, two},
+      {"linux by default", "zone In a", linux, two},
+      {"images of one other system", "zone In a", windows, one + " & " + os + "In windows"},
+      {"not windows", os + "NotIn windows", both, two},
+      {"not windows", os + "NotIn windows", windows, nowhere},
+      {"not linux", os + "NotIn linux", both, one + " & " + os + "In windows"},
+      {"any", os + "Exists", linux, two},
+      {"any", os + "Exists", windows, one + " & " + os + "In windows"},
+      {"windows", os + "In windows", both, one},
+      {"windows", os + "In windows", windows, one},
+      {"windows", os + "In windows", linux, nowhere},
+      {"both", os + "In linux windows", both, one},
+      {"both", os + "In linux windows", linux, two + " & " + os + "In linux"},
+      {"both", os + "In linux windows", windows, one + " & " + os + "In windows"},
+      {"one of both", os + "In linux windows & " + os + "NotIn linux", both,
+       one + " & " + os + "In windows"},
+      {"a contradiction", os + "In linux & " + os + "In windows", both, nowhere},
+      {"no label", os + "DoesNotExist", both, nowhere},
+      {"a comparison", os + "Gt 1", both, nowhere},
+      {"an unknown system", os + "In plan9", both, nowhere},
+  };
+  for (const Row& row : rows) {
+    Pod pod = PodWithTerms(row.before);
+    Requirement got = ApplyRequirement(pod, row.images);
+    EXPECT_EQ(TermsOf(pod), row.before + " & " + row.added) << row.name;
+    EXPECT_EQ(got.result,
+              row.added == nowhere ? RequirementResult::kNowhere : RequirementResult::kSet)
+        << row.name;
+  }
+}
+
+TEST(RequirementTest, NodeSelectorAndSpecNameTheOperatingSystemToo) {
+  const CommonPlatforms both = On({{"linux", {"arm64"}}, {"windows", {"amd64"}}});
+  Pod selector, spec, contradiction, empty;
+  (*selector.mutable_spec()->mutable_node_selector())["kubernetes.io/os"] = "windows";
+  spec.mutable_spec()->mutable_os()->set_name("windows");
+  for (Pod* pod : {&selector, &spec}) {
+    EXPECT_EQ(ApplyRequirement(*pod, both).result, RequirementResult::kSet);
+    EXPECT_EQ(TermsOf(*pod), "kubernetes.io/arch In amd64");
+    EXPECT_EQ(LabelsOf(*pod), "amd64= node-affinity=set single-arch=");
+  }
+  contradiction = selector;
+  contradiction.mutable_spec()->clear_affinity();
+  contradiction.mutable_spec()->mutable_os()->set_name("linux");
+  contradiction.clear_metadata();
+  EXPECT_EQ(ApplyRequirement(contradiction, both).result, RequirementResult::kNowhere);
+}
+
+TEST(RequirementTest, EachTermHasItsOwnOperatingSystem) {
+  Pod pod = PodWithTerms("kubernetes.io/os In windows | zone In a | kubernetes.io/os In plan9");
+  Requirement got =
+      ApplyRequirement(pod, On({{"linux", {"arm64", "s390x"}}, {"windows", {"amd64"}}}));
+  EXPECT_EQ(got.result, RequirementResult::kSet);
+  EXPECT_EQ(got.architectures, (ArchitectureSet{"amd64", "arm64", "s390x"}));
+  EXPECT_TRUE(got.operating_systems.empty());
+  EXPECT_EQ(TermsOf(pod),
+            "kubernetes.io/os In windows & kubernetes.io/arch In amd64 | "
+            "zone In a & kubernetes.io/arch In arm64 s390x | "
+            "kubernetes.io/os In plan9 & multiarch.openshift.io/no-supported-arch Exists");
+  EXPECT_EQ(LabelsOf(pod), "amd64= arm64= multi-arch= node-affinity=set s390x=");
+}
+
+TEST(RequirementTest, DifferentArchitecturesOfTwoSystemsAreNotMixed) {
+  Pod pod = PodWithTerms("kubernetes.io/os In linux windows");
+  Requirement got = ApplyRequirement(pod, On({{"linux", {"arm64"}}, {"windows", {"amd64"}}}));
+  EXPECT_EQ(got.operating_systems, std::set<std::string>{"linux"});
+  EXPECT_EQ(TermsOf(pod),
+            "kubernetes.io/os In linux windows & kubernetes.io/arch In arm64 & "
+            "kubernetes.io/os In linux");
+}
+
+TEST(RequirementTest, WindowsNodesHaveTheBuildOfTheImages) {
+  const CommonPlatforms images =
+      On({{"linux", {"amd64"}}, {"windows", {"amd64"}}}, {"10.0.17763", "10.0.20348"});
+  const std::string build = "node.kubernetes.io/windows-build In 10.0.17763 10.0.20348";
+  Pod windows = PodWithTerms("kubernetes.io/os In windows");
+  ApplyRequirement(windows, images);
+  EXPECT_EQ(TermsOf(windows),
+            "kubernetes.io/os In windows & kubernetes.io/arch In amd64 & " + build);
+  Pod linux = PodWithTerms("zone In a | kubernetes.io/os In linux windows");
+  ApplyRequirement(linux, images);
+  EXPECT_EQ(TermsOf(linux).find("windows-build"), std::string::npos);
+
+  // The user's own choice.
+  Pod term = PodWithTerms("kubernetes.io/os In windows & node.kubernetes.io/windows-build In x");
+  Pod selector = PodWithTerms("kubernetes.io/os In windows");
+  (*selector.mutable_spec()->mutable_node_selector())["node.kubernetes.io/windows-build"] = "x";
+  for (Pod* pod : {&term, &selector}) {
+    ApplyRequirement(*pod, images);
+    EXPECT_EQ(TermsOf(*pod).find("10.0."), std::string::npos);
+  }
+}
+
+TEST(RequirementTest, OperatingSystemsOfImagesAreNotTrusted) {
+  Pod pod;
+  Requirement got =
+      ApplyRequirement(pod, On({{"a b", {"amd64"}}, {std::string(64, 'x'), {"arm64"}}}));
+  EXPECT_EQ(got.result, RequirementResult::kNowhere);
+}
+
+TEST(RequirementTest, ImagesThatNeverRunRequireAnArchitectureOnly) {
+  CommonPlatforms every;
+  every.every = true;
+  for (const char* terms : {"zone In a", "kubernetes.io/os In windows"}) {
+    Pod pod = PodWithTerms(terms);
+    EXPECT_EQ(ApplyRequirement(pod, every).result, RequirementResult::kSet);
+    EXPECT_EQ(TermsOf(pod),
+              std::string(terms) + " & kubernetes.io/arch In amd64 arm64 ppc64le s390x");
+  }
 }
 
 TEST(RequirementTest, ApplyingTwiceIsApplyingOnce) {
@@ -186,7 +320,7 @@ TEST(RequirementTest, ApplyingTwiceIsApplyingOnce) {
     Pod pod = PodWithTerms("zone In a | disk In ssd");
     ApplyRequirement(pod, architectures);
     std::string terms = TermsOf(pod), labels = LabelsOf(pod);
-    EXPECT_EQ(ApplyRequirement(pod, architectures), RequirementResult::kKept);
+    EXPECT_EQ(ApplyRequirement(pod, architectures).result, RequirementResult::kKept);
     EXPECT_EQ(TermsOf(pod), terms);
     EXPECT_EQ(LabelsOf(pod), labels);
   }
@@ -194,7 +328,7 @@ TEST(RequirementTest, ApplyingTwiceIsApplyingOnce) {
 
 TEST(RequirementTest, NoCommonArchitectureRequiresWhatNoNodeHas) {
   Pod pod = PodWithTerms("zone In a | kubernetes.io/arch In s390x");
-  EXPECT_EQ(ApplyRequirement(pod, {}), RequirementResult::kNowhere);
+  EXPECT_EQ(ApplyRequirement(pod, CommonPlatforms()).result, RequirementResult::kNowhere);
   EXPECT_EQ(
       TermsOf(pod),
       "zone In a & multiarch.openshift.io/no-supported-arch Exists | kubernetes.io/arch In s390x");
@@ -206,13 +340,14 @@ TEST(RequirementTest, ArchitectureNamesOfImagesAreNotTrusted) {
   ArchitectureSet hostile = {"",    "scheduling-gate", "a b",  std::string(64, 'a'),
                              "ARM", "amd64/../x",      "amd64"};
   for (int i = 0; i < 100; ++i) hostile.insert("zz" + std::to_string(i));
-  EXPECT_EQ(ApplyRequirement(pod, hostile), RequirementResult::kSet);
+  EXPECT_EQ(ApplyRequirement(pod, hostile).result, RequirementResult::kSet);
   EXPECT_EQ(pod.metadata().labels().size(), 32u + 2);
   EXPECT_TRUE(pod.metadata().labels().contains("multiarch.openshift.io/amd64"));
   EXPECT_FALSE(pod.metadata().labels().contains("multiarch.openshift.io/scheduling-gate"));
 
   Pod nothing;
-  EXPECT_EQ(ApplyRequirement(nothing, {"", "a b"}), RequirementResult::kNowhere);
+  EXPECT_EQ(ApplyRequirement(nothing, ArchitectureSet{"", "a b"}).result,
+            RequirementResult::kNowhere);
 }
 
 TEST(RequirementTest, TheFallbackHasALabel) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/names.h"
 #include "scheduling-policies/index.h"
 #include "scheduling-policies/merge.h"
 #include "scheduling-policies/testing/words.h"
@@ -123,6 +124,8 @@ TEST(TargetTest, Examples) {
     Review review;
     const char* injected;  // where, as a JSON Pointer; "": nowhere
   };
+  constexpr char kOptsOut[] =
+      R"({"metadata": {"labels": {"multiarch.openshift.io/exclude-pod-placement": ""}}})";
   constexpr char kPod[] = "/spec";
   constexpr char kTemplate[] = "/spec/template/spec";
   const Example examples[] = {
@@ -273,6 +276,22 @@ TEST(TargetTest, Examples) {
        {"apps/deployments", "CREATE",
         Workload(R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "shard"}}})")},
        ""},
+      // What opts out of placement by architecture, and who is placed by another scheduler, gets
+      // the criteria of both kinds all the same.
+      {0, {kAny}, {"pods", "CREATE", Pod(kOptsOut)}, kPod},
+      {0, {kAnyOfCluster}, {"pods", "CREATE", Pod(kOptsOut)}, kPod},
+      {0,
+       {kAnyOfCluster},
+       {.resource = "pods",
+        .operation = "CREATE",
+        .object = Pod(),
+        .namespace_labels = {{std::string(api::kExcludeLabel), ""}}},
+       kPod},
+      {0, {kAnyOfCluster}, {"apps/deployments", "CREATE", Workload(kOptsOut)}, kTemplate},
+      {0,
+       {kAnyOfCluster},
+       {"pods", "CREATE", Pod(R"({"spec": {"schedulerName": "excluded"}})")},
+       kPod},
       // The pods of a DaemonSet get only what its template has.
       {0,
        {kAnyOfCluster},

@@ -293,6 +293,17 @@ TEST_F(PodReconcilerTest, AnIgnoredPodOnlyLosesTheGate) {
                                                         api::kReasonGateRemoved));
 }
 
+TEST_F(PodReconcilerTest, APodThatOptsOutOnlyLosesTheGate) {
+  api_.Create(Config("a", 1, "arm64", 75));
+  api_.Create<Pod>(
+      Gated().Label(api::kLocalGateLabel, api::kGated).Label(api::kExcludeLabel, "false"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(Preferences(), 0);
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGatedPodIgnored,
+                                                        api::kReasonGateRemoved));
+}
+
 TEST_F(PodReconcilerTest, AnOutageIsRetriedWithAnEvent) {
   api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated());

@@ -71,6 +71,8 @@ void ReadMetadata(dom::element metadata, PodReview& review) {
   if (review.has_labels) {
     dom::element operand;
     review.pod.operand = labels[api::kOperandLabel].get(operand) == simdjson::SUCCESS;
+    dom::element opted_out;
+    review.pod.opted_out = labels[api::kExcludeLabel].get(opted_out) == simdjson::SUCCESS;
     review.cluster_gate_label = StringAt(labels, api::kClusterGateLabel);
     review.local_gate_label = StringAt(labels, api::kLocalGateLabel);
     review.node_affinity_label = StringAt(labels, api::kNodeAffinityLabel);

@@ -114,7 +114,7 @@ TEST_F(AnyArchitectureFlow, ABundleExcludesNoArchitecture) {
       .Do(Create(MakePod("both").Image(Repository("bundle")).Image(Repository("riscv"))))
       .Await(Requires("both", {"riscv64"}))
       .Do(Create(MakePod("alone").Image(Repository("bundle"))))
-      .Await(Requires("alone", {api::kKnownArchitectures.begin(), api::kKnownArchitectures.end()}));
+      .Await(Requires("alone", {"amd64", "arm64", "ppc64le", "s390x"}));
 }
 
 TEST_F(AnyArchitectureFlow, TheFallbackMayBeAny) {

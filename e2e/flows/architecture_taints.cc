@@ -29,6 +29,21 @@ Condition Unschedulable(const std::string& pod) {
   });
 }
 
+// The operator has seen the newest ClusterPodPlacementConfig, which has no such condition.
+Condition HasNoStatusCondition(const std::string& type) {
+  return {.name = "the ClusterPodPlacementConfig has no condition " + type,
+          .holds = [type](Scene& scene) -> kube::Result<> {
+            auto config = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
+            if (!config) return config.error();
+            const Json* available = kube::ConditionOf(*config, "Available");
+            if (available == nullptr || kube::IntAt(*available, "observedGeneration") !=
+                                            kube::IntAt(*config, "metadata.generation"))
+              return kube::Error::Unavailable("the operator has not seen it yet");
+            if (kube::ConditionOf(*config, type) == nullptr) return kube::Ok();
+            return kube::Error::AlreadyExists(type);
+          }};
+}
+
 Condition HasNoWebhookEntry() {
   return {.name = "the namespace's webhook configuration has no entry",
           .holds = [](Scene& scene) -> kube::Result<> {
@@ -97,6 +112,27 @@ TEST_F(ArchitectureTaintsFlow, ThePodToleratesTheArchitecturesOfItsImages) {
       .Await(Unschedulable("legacy"))
       .Never(GateRemovedWithoutItsDecision())
       .Never(HadLocalGate());
+}
+
+// The operator looks at the nodes when the plugin is switched off.
+TEST_F(ArchitectureTaintsFlow, TheClusterConfigSuggestsThePluginWhileItIsOff) {
+  const std::string name(api::kClusterConfigName);
+  const std::string condition = "ArchitectureTaintsTolerated";
+  auto plugin = [&](bool enabled) {
+    Json spec = {{"plugins", {{"architectureTolerations", {{"enabled", enabled}}}}}};
+    return Change(kClusterConfigs, name, {{"spec", std::move(spec)}});
+  };
+  Flow(scene(), "a tainted node")
+      .Do(AddNode("arm64", kArch, "NoSchedule"))
+      .Do(plugin(true))
+      .Await(HasNoStatusCondition(condition))
+      .Do(plugin(false))
+      .Await(HasStatusCondition(kClusterConfigs, name, condition, "False", "PluginDisabled"))
+      .Check(HasStatusCondition(kClusterConfigs, name, condition, "False",
+                                kArch + "=arm64:NoSchedule"))
+      .Check(HasStatusCondition(kClusterConfigs, name, "Degraded", "False"))
+      .Do(plugin(true))
+      .Await(HasNoStatusCondition(condition));
 }
 
 // The nodes of both architectures are tainted: the preference decides.

@@ -195,6 +195,16 @@ std::vector<GatingCase> GatingCases() {
       {"an operand with a gate",
        Gated("a", {api::kLocalGate}).Label(std::string(api::kOperandLabel), "").Build(), "l"},
 
+      {"opted out", Pod("a").Label(std::string(api::kExcludeLabel), "").Build(), ""},
+      {"opted out, any value", Pod("a").Label(std::string(api::kExcludeLabel), "false").Build(),
+       ""},
+      {"opted out, with a gate",
+       Gated("a", {api::kLocalGate}).Label(std::string(api::kExcludeLabel), "").Build(), "l"},
+      {"of an excluded scheduler", Pod("a").Set("/spec/schedulerName", kExcludedScheduler).Build(),
+       ""},
+      {"of a scheduler with a similar name",
+       Pod("a").Set("/spec/schedulerName", "e2e.example.com").Build(), "cl"},
+
       {"requires by selector", Pod("a").NodeSelector(kArch, "arm64").Build(), "cl"},
       {"another selector", Pod("a").NodeSelector("zone", "1").Build(), "cl"},
       {"requires", Pod("a").Require(kArch, {"arm64"}).Build(), "cl"},

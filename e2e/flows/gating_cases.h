@@ -19,6 +19,9 @@ struct GatingCase {
   std::optional<std::string> gates = {};
 };
 
+// The ClusterPodPlacementConfig excludes it.
+inline constexpr char kExcludedScheduler[] = "e2e.example.com/batch";
+
 // With selectors of each kind. Without rules: policies do not gate a namespace that has some.
 std::vector<ConfigBuilder> GatingConfigs();
 

@@ -120,7 +120,7 @@ class GatingPoliciesFlow : public FlowFixture {
     std::vector<std::string> preferring;
     if (!configs.empty()) preferring.push_back(ns);
     Write(operator_::ClusterGatingPolicies(config, preferring, Options()));
-    Write(operator_::LocalGatingPolicy(Options()));
+    Write(operator_::LocalGatingPolicy(config.spec.excluded_scheduler_names, Options()));
     // The API server may still apply the probe of the test before.
     std::string hash = scene().ns();
     Write(operator_::GatingProbe(hash, Options()));
@@ -177,8 +177,20 @@ class GatingPoliciesFlow : public FlowFixture {
             }};
   }
 
+  Condition ExcludedPodsAreNotGated(const std::string& ns) {
+    return {"webhooks know the excluded schedulers", [this, ns](Scene&) -> Result<> {
+              Json pod =
+                  MakePod("a").Image("a:1").Set("/spec/schedulerName", kExcludedScheduler).Build();
+              Json created = Created(ns, pod);
+              if (!created.is_object() || IsGated(created))
+                return Error::NotFound(kube::DumpJson(created));
+              return Ok();
+            }};
+  }
+
   // `cluster_config` selects the namespaces of webhooks.
-  void CompareAll(const ClusterConfigBuilder& cluster_config, bool preferences) {
+  void CompareAll(ClusterConfigBuilder cluster_config, bool preferences) {
+    cluster_config.Set("/spec/excludedSchedulerNames", Json::array({"other", kExcludedScheduler}));
     auto used = UseClusterConfig(cluster_config);
     ASSERT_TRUE(used) << used.error();
     auto plain = Scene::Make(cluster(), "plain", Json::object());
@@ -192,7 +204,8 @@ class GatingPoliciesFlow : public FlowFixture {
     for (const ConfigBuilder& config : configs) flow.Do(Create(config));
     flow.Await(ShardReady())
         .Await(RequiringPodsAreGated(scene().ns(), true))
-        .Await(RequiringPodsAreGated((*plain)->ns(), preferences));
+        .Await(RequiringPodsAreGated((*plain)->ns(), preferences))
+        .Await(ExcludedPodsAreNotGated(scene().ns()));
     ClusterConfigBuilder selecting = cluster_config;
     selecting.ForNamespaces(kSceneLabel, kByPolicies);
     WritePolicies(selecting, configs, *by_policies);
@@ -349,6 +362,29 @@ TEST_F(GatingPoliciesFlow, ExcludedNamespacesAreGatedOnlyWithTheLabel) {
   EXPECT_EQ(GatesOf(Created(other->ns(), pod)), "c");
   EXPECT_EQ(GatesOf(Created((*included)->ns(), pod)), "c");
   Json created = Created((*excluded)->ns(), pod);
+  ASSERT_TRUE(created.is_object()) << created;
+  EXPECT_EQ(GatesOf(created), "");
+  EXPECT_FALSE(created["metadata"].contains("labels"));
+}
+
+TEST_F(GatingPoliciesFlow, PodsOfANamespaceThatOptsOutAreUnchanged) {
+  auto opted_out = NamespaceForPolicies("opted-out");
+  auto other = NamespaceForPolicies("other");
+  ASSERT_TRUE(opted_out && other);
+  std::vector<ConfigBuilder> configs = {MakeConfig("prefs").Prefer("arm64", 5)};
+  for (const ConfigBuilder& config : configs) Flow(*other, "configs").Do(Create(config));
+  Json labels = {{std::string(api::kExcludeLabel), "false"}};
+  Flow(*opted_out, "the namespace opts out")
+      .Do(Change(kNamespaces, opted_out->ns(), {{"metadata", {{"labels", labels}}}}));
+  WritePolicies(MakeClusterConfig().Prefer("arm64", 5).ForNamespaces(kSceneLabel, kByPolicies),
+                configs, *opted_out);
+  Json pod = MakePod("a").Image("registry.example/web:1").Build();
+  Flow(*other, "configs").Await({"the config is known", [&](Scene&) -> Result<> {
+                                   std::string gates = GatesOf(Created(other->ns(), pod));
+                                   if (gates == "cl") return Ok();
+                                   return Error::NotFound(gates);
+                                 }});
+  Json created = Created(opted_out->ns(), pod);
   ASSERT_TRUE(created.is_object()) << created;
   EXPECT_EQ(GatesOf(created), "");
   EXPECT_FALSE(created["metadata"].contains("labels"));

@@ -19,6 +19,10 @@ using kube::Result;
 constexpr size_t kMaxEntries = 1024;
 constexpr size_t kMaxPlatforms = 64;
 constexpr size_t kMaxNested = 16;
+// Each of them costs two requests.
+constexpr size_t kMaxWithoutPlatform = 16;
+constexpr std::string_view kOciConfig = "application/vnd.oci.image.config.v1+json";
+constexpr std::string_view kDockerConfig = "application/vnd.docker.container.image.v1+json";
 // Signed (+prettyjws) and not.
 constexpr std::string_view kDockerSchema1 = "application/vnd.docker.distribution.manifest.v1+";
 
@@ -55,14 +59,35 @@ bool IsIndexType(std::string_view media_type) {
   return media_type == kOciIndex || media_type == kDockerList;
 }
 
-// Whether the entry is an attestation or signature, which buildkit adds to indexes.
-bool IsAnnotatedReference(const Json& entry) {
+// Whether the entry is an attestation or signature, which buildkit adds to indexes, or says that it
+// is no image.
+bool IsNoImage(const Json& entry) {
+  if (!Text(entry, "artifactType").empty()) return true;
   const Json* annotations = Member(entry, "annotations");
   if (annotations == nullptr || !annotations->is_object()) return false;
   for (const auto& [key, value] : annotations->items()) {
     if (key.starts_with("vnd.docker.reference.")) return true;
   }
   return false;
+}
+
+// "" for linux: runtimes take an absent name for their own, and they run linux images.
+std::optional<Platform> ParsePlatform(const Json& json) {
+  std::string named = Text(json, "os");
+  std::optional<std::string> os = NormalizeOs(named.empty() ? placement::kLinux : named);
+  std::optional<std::string> architecture = NormalizeArchitecture(Text(json, "architecture"));
+  if (!os || !architecture) return std::nullopt;
+  std::string build;
+  if (*os == placement::kWindows) build = WindowsBuild(Text(json, "os.version"));
+  return Platform{std::move(*os), std::move(*architecture), std::move(build)};
+}
+
+// Whether only the image's config can tell its platform.
+bool NamesNoPlatform(const Json& entry) {
+  const Json* platform = Member(entry, "platform");
+  return platform == nullptr || platform->is_null() ||
+         (platform->is_object() && Text(*platform, "os").empty() &&
+          Text(*platform, "architecture").empty());
 }
 
 Result<Manifest> ParseIndex(const Json& json) {
@@ -72,7 +97,7 @@ Result<Manifest> ParseIndex(const Json& json) {
   if (entries == nullptr || !entries->is_array()) return Error::Invalid("index without manifests");
   if (entries->size() > kMaxEntries) return Error::Invalid("index with more than 1024 entries");
   for (const Json& entry : *entries) {
-    if (!entry.is_object() || IsAnnotatedReference(entry)) continue;
+    if (!entry.is_object() || IsNoImage(entry)) continue;
     if (IsIndexType(Text(entry, "mediaType"))) {
       Result<Descriptor> nested = ParseDescriptor(entry, "nested index");
       if (!nested) return nested.error();
@@ -81,18 +106,22 @@ Result<Manifest> ParseIndex(const Json& json) {
       manifest.nested.push_back(std::move(*nested));
       continue;
     }
-    const Json* platform = Member(entry, "platform");
-    if (platform == nullptr) continue;
-    std::optional<std::string> os = NormalizeOs(Text(*platform, "os"));
-    std::optional<std::string> architecture =
-        NormalizeArchitecture(Text(*platform, "architecture"));
-    if (!os || !architecture) continue;
-    manifest.platforms.push_back({*os, *architecture});
+    if (NamesNoPlatform(entry)) {
+      Result<Descriptor> image = ParseDescriptor(entry, "index entry");
+      if (!image) return image.error();
+      if (manifest.without_platform.size() == kMaxWithoutPlatform)
+        return Error::Invalid("index with more than 16 entries without a platform");
+      manifest.without_platform.push_back(std::move(*image));
+      continue;
+    }
+    std::optional<Platform> platform = ParsePlatform(*Member(entry, "platform"));
+    if (!platform) continue;
+    manifest.platforms.push_back(std::move(*platform));
     Result<Descriptor> image = ParseDescriptor(entry, "index entry");
     manifest.only_image =
         manifest.platforms.size() == 1 && image ? std::optional(std::move(*image)) : std::nullopt;
   }
-  if (!manifest.nested.empty()) manifest.only_image.reset();
+  if (!manifest.nested.empty() || !manifest.without_platform.empty()) manifest.only_image.reset();
   std::sort(manifest.platforms.begin(), manifest.platforms.end());
   manifest.platforms.erase(std::unique(manifest.platforms.begin(), manifest.platforms.end()),
                            manifest.platforms.end());
@@ -110,6 +139,10 @@ Result<Manifest> ParseImage(const Json& json) {
   Manifest manifest;
   manifest.kind = Manifest::Kind::kImage;
   manifest.config = std::move(*descriptor);
+  std::string config_type = Text(*config, "mediaType");
+  bool image_config =
+      config_type.empty() || config_type == kOciConfig || config_type == kDockerConfig;
+  manifest.artifact = !image_config || !Text(json, "artifactType").empty();
   return manifest;
 }
 
@@ -123,6 +156,19 @@ std::optional<std::string> NormalizeArchitecture(std::string_view name) {
   if (text == "armhf" || text == "armel") return "arm";
   if (!api::IsArchitectureName(text)) return std::nullopt;
   return text;
+}
+
+std::string WindowsBuild(std::string_view os_version) {
+  constexpr size_t kMaxLength = 32;
+  size_t end = 0;
+  for (int number = 0; number < 3; ++number) {
+    if (number > 0 && (end == os_version.size() || os_version[end++] != '.')) return "";
+    size_t begin = end;
+    while (end < os_version.size() && os_version[end] >= '0' && os_version[end] <= '9') ++end;
+    if (end == begin) return "";
+  }
+  bool ends = end == os_version.size() || os_version[end] == '.';
+  return ends && end <= kMaxLength ? std::string(os_version.substr(0, end)) : "";
 }
 
 Result<Manifest> ParseManifest(std::string_view body) {
@@ -159,16 +205,13 @@ Result<ImageConfig> ParseImageConfig(std::string_view body) {
   config.bundle = labels != nullptr &&
                   !Text(*labels, "operators.operatorframework.io.bundle.mediatype.v1").empty();
 
-  std::string os = Text(*json, "os");
-  std::optional<std::string> known_os = NormalizeOs(os.empty() ? "linux" : os);
-  std::optional<std::string> architecture = NormalizeArchitecture(Text(*json, "architecture"));
-  if (config.bundle) {
-    config.platform = {known_os.value_or("linux"), architecture.value_or("")};
-    return config;
+  std::optional<Platform> platform = ParsePlatform(*json);
+  if (!platform && !config.bundle) {
+    return Error::Invalid(NormalizeArchitecture(Text(*json, "architecture"))
+                              ? "image config names no operating system"
+                              : "image config names no architecture");
   }
-  if (!architecture) return Error::Invalid("image config names no architecture");
-  if (!known_os) return Error::Invalid("image config names no operating system");
-  config.platform = {*known_os, *architecture};
+  config.platform = std::move(platform).value_or(Platform());
   return config;
 }
 

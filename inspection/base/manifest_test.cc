@@ -43,13 +43,11 @@ TEST(ManifestTest, AnIndexNamesItsPlatforms) {
 
 TEST(ManifestTest, EntriesThatAreNoImagesAreSkipped) {
   const std::string rows[] = {
-      Entry(""),  // no platform
-      Entry("null"),
       Entry("[]"),
       Entry(R"({"os":"unknown","architecture":"unknown"})"),  // attestation
       Entry(R"({"os":"linux"})"),
       Entry(R"({"os":"linux","architecture":""})"),
-      Entry(R"({"architecture":"amd64"})"),
+      Entry("", R"(,"artifactType":"application/spdx+json")"),
       Entry(R"({"os":"linux","architecture":7})"),
       Entry(R"({"os":"linux","architecture":"no/label value"})"),  // invalid as a label value
       Entry(R"({"os":"linux","architecture":"s390x"})",
@@ -61,11 +59,73 @@ TEST(ManifestTest, EntriesThatAreNoImagesAreSkipped) {
     auto got = ParseManifest(Index(row + "," + kAmd64));
     ASSERT_TRUE(got) << row << got.error();
     EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"})) << row;
+    EXPECT_THAT(got->without_platform, IsEmpty()) << row;
   }
 }
 
+TEST(ManifestTest, EntriesWithoutPlatformAreForTheCallerToFetch) {
+  for (const char* platform : {"", "null", "{}", R"({"os":"","architecture":""})"}) {
+    auto got = ParseManifest(Index(Entry(platform) + "," + kAmd64));
+    ASSERT_TRUE(got) << platform << got.error();
+    ASSERT_EQ(got->without_platform.size(), 1u) << platform;
+    EXPECT_EQ(got->without_platform[0].digest, kDigest);
+    EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}));
+    EXPECT_FALSE(got->only_image);
+  }
+  std::string entries = Entry("");
+  for (int i = 1; i < 16; ++i) entries += "," + Entry("");
+  EXPECT_TRUE(ParseManifest(Index(entries)));
+  EXPECT_THAT(
+      ParseManifest(Index(entries + "," + Entry(""))),
+      kube::FailsWith(kube::Code::kInvalid, HasSubstr("more than 16 entries without a platform")));
+  EXPECT_THAT(ParseManifest(Index(R"({"digest":"x"})")), kube::FailsWith(kube::Code::kInvalid));
+}
+
+// As runtimes on linux read it.
+TEST(ManifestTest, APlatformWithoutOperatingSystemIsLinux) {
+  auto got = ParseManifest(Index(Entry(R"({"architecture":"arm64"})")));
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "arm64"}));
+}
+
+TEST(ManifestTest, EntriesForWindowsTellTheirBuild){auto entry =
+                                                        [](const std::string& version) {
+    return Entry(R"({"os":"windows","architecture":"amd64","os.version":")" + version + ""
+                                                        } ");
+};
+auto got = ParseManifest(Index(entry("10.0.20348.1668") + "," + entry("10.0.17763")));
+ASSERT_TRUE(got) << got.error();
+EXPECT_THAT(got->platforms, ElementsAre(Platform{"windows", "amd64", "10.0.17763"},
+                                        Platform{"windows", "amd64", "10.0.20348"}));
+for (const char* version : {"", "10", "10.0", "10.0.", "10..1", "a.b.c", "10.0.1x", "-1.0.1"})
+  EXPECT_EQ(WindowsBuild(version), "") << version;
+EXPECT_EQ(WindowsBuild("10.0." + std::string(64, '1')), "");
+// Other systems have versions of other kinds.
+got = ParseManifest(
+    Index(Entry(R"({"os":"linux","architecture":"amd64","os.version":"10.0.17763"})")));
+ASSERT_TRUE(got) << got.error();
+EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}));
+}
+
+TEST(ManifestTest, AnArtifactSaysThatItIsNoImage) {
+  auto artifact = [](const std::string& members) {
+    auto got = ParseManifest(R"({"schemaVersion":2,"layers":[])" + members + "}");
+    EXPECT_TRUE(got) << members << got.error();
+    return got && got->artifact;
+  };
+  std::string config = R"(,"config":{"digest":")" + kDigest + R"(","mediaType":")";
+  EXPECT_FALSE(artifact(R"(,"config":{"digest":")" + kDigest + ""
+}
+"));
+    EXPECT_FALSE(artifact(config + "application/vnd.oci.image.config.v1+json\"}"));
+EXPECT_FALSE(artifact(config + "application/vnd.docker.container.image.v1+json\"}"));
+EXPECT_TRUE(artifact(config + "application/vnd.cncf.helm.config.v1+json\"}"));
+EXPECT_TRUE(artifact(config + "application/vnd.oci.image.config.v1+json\"}" +
+                     R"(,"artifactType":"application/spdx+json")"));
+}
+
 TEST(ManifestTest, AnIndexOfOneImageNamesIt) {
-  auto one = ParseManifest(Index(kAmd64 + "," + Entry("")));
+  auto one = ParseManifest(Index(kAmd64 + "," + Entry("[]")));
   ASSERT_TRUE(one && one->only_image);
   EXPECT_EQ(one->only_image->digest, kDigest);
   auto two = ParseManifest(Index(kAmd64 + "," + kArm64));

@@ -16,6 +16,13 @@ inline constexpr std::chrono::milliseconds kTagLifetime{60'000};
 // How long a failure is cached, so that the pods of a Deployment do not repeat it one by one.
 inline constexpr std::chrono::milliseconds kFailureLifetime{1'000};
 
+// How long what a tag named is used while its registry fails.
+inline constexpr std::chrono::hours kStaleLifetime{24};
+// A registry that failed is asked again after the first time, then once in an interval that doubles
+// up to the second: registry/circuit_breaker.h.
+inline constexpr std::chrono::milliseconds kFirstProbe{1'000};
+inline constexpr std::chrono::milliseconds kProbeInterval{5'000};
+
 // One HTTP call to a registry or token server: registry/fetcher.h, registry/transport.cc.
 
 inline constexpr std::chrono::milliseconds kCallTimeout{15'000};  // one attempt

@@ -2,6 +2,7 @@
 #include "inspection/registry/registry_client.h"
 
 #include <algorithm>
+#include <array>
 
 #include "inspection/base/digest.h"
 #include "inspection/base/manifest.h"
@@ -73,7 +74,42 @@ RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock,
       fetcher_(transport_, clock, options_.fetch),
       authenticator_(fetcher_, clock, options_.max_tokens),
       challenges_(options_.max_observed),
+      breaker_(clock, 3 * options_.max_observed, options_.breaker),
       schemes_(options_.max_observed) {}
+
+RegistryClient::Circuits RegistryClient::CircuitsOf(const Repository& repository) {
+  const PullSource& source = repository.source;
+  std::string host = LocationOf(source, "");
+  std::string users;
+  for (const Credential& credential : repository.credentials) users += credential.Identity() + " ";
+  return {.host = "host " + host,
+          .repository = "repository " + host + " " + source.repository,
+          .quota = "quota " + host + " " + Sha256Digest(users)};
+}
+
+void RegistryClient::Record(const Circuits& circuits, bool answered,
+                            const Result<HttpResponse>& response) {
+  if (answered) breaker_.Succeed(circuits.host);
+  if (!response) {
+    bool unavailable = FailedWith(response, Code::kUnavailable);
+    if (!unavailable && !FailedWith(response, Code::kDeadlineExceeded)) return;
+    // A slow answer may be the fault of one repository.
+    breaker_.Fail(unavailable && !answered ? circuits.host : circuits.repository, response.error());
+    return;
+  }
+  Error error =
+      Error::FromHttpStatus(response->status, "", DescribeStatus(response->status, response->body));
+  std::optional<std::chrono::seconds> wait = RetryAfter(*response);
+  if (wait) error = error.WithRetryAfter(*wait);
+  if (response->status >= 500) {
+    breaker_.Fail(circuits.repository, error);
+  } else if (response->status == 429) {
+    breaker_.Fail(circuits.quota, error);
+  } else {
+    breaker_.Succeed(circuits.repository);
+    breaker_.Succeed(circuits.quota);
+  }
+}
 
 Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Call& call,
                                          const Url& url, std::string authorization) {
@@ -88,6 +124,7 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
   std::optional<Referrer> none;
   Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(none));
+  *call.answered |= response.has_value();
   co_return response;
 }
 
@@ -227,6 +264,12 @@ Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repositor
 Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call) {
   co_await kube::IgnoreCancellation();
   std::string about = "registry " + repository.source.registry;
+  const Circuits circuits = CircuitsOf(repository);
+  std::optional<Error> down =
+      breaker_.Check(std::array{circuits.host, circuits.repository, circuits.quota});
+  if (down) co_return down->Prefix(about);
+  bool answered = false;
+  call.answered = &answered;
   const std::string& configured = repository.source.host.scheme;
   std::string scheme = configured.empty() ? "https" : configured;
   bool either = configured.empty() && repository.source.insecure;
@@ -236,6 +279,7 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   } else {
     response = co_await WithScheme(repository, call, std::move(scheme));
   }
+  Record(circuits, answered, response);
   if (!response) co_return response.error().Prefix(about);
   if (response->status == 200) co_return response;
 

@@ -21,6 +21,7 @@
 #include "inspection/config/credentials.h"
 #include "inspection/config/pull_source.h"
 #include "inspection/registry/authenticator.h"
+#include "inspection/registry/circuit_breaker.h"
 #include "inspection/registry/fetcher.h"
 #include "inspection/registry/transport.h"
 #include "kube/base/async.h"
@@ -51,8 +52,10 @@ struct RegistryClientOptions {
   FetchOptions fetch;
   // Tokens in the cache.
   size_t max_tokens = 1024;
-  // Repositories whose challenge is cached, and insecure registries whose scheme is.
+  // Repositories whose challenge is cached, and insecure registries whose scheme is; a third of
+  // what is known to be down.
   size_t max_observed = 1024;
+  CircuitBreakerOptions breaker;
 };
 
 class RegistryClient {
@@ -62,7 +65,9 @@ class RegistryClient {
   // GET of a manifest by tag or digest.
   // Errors: kNotFound, kUnauthenticated and kPermissionDenied (after every credential), kThrottled,
   // kUnavailable, kInvalid (not the digest that was requested or sent by the registry, too large),
-  // kDeadlineExceeded, kCancelled.
+  // kDeadlineExceeded, kCancelled. While something is down (circuit_breaker.h), the last of these
+  // without a call: a host to which no connection is possible, a repository whose calls fail or
+  // time out, and a limit of requests for these credentials.
   kube::Async<Document> Manifest(const Repository& repository, std::string version,
                                  kube::TimePoint deadline);
   // HEAD of a manifest: the digest that the registry sends, unverified; nullopt if it sends none.
@@ -80,6 +85,8 @@ class RegistryClient {
     std::string accept;
     kube::TimePoint deadline;
     int max_attempts = 100;
+    // Set once the registry itself has answered. Not owned.
+    bool* answered = nullptr;
   };
 
   struct CachedChallenge {
@@ -93,6 +100,18 @@ class RegistryClient {
     // No credential was accepted, or there was no token.
     bool refused = false;
   };
+
+  // What a call depends on; each may be down. A repository of a registry that is a proxy fails with
+  // the registry behind it, and must not affect others.
+  struct Circuits {
+    std::string host;
+    std::string repository;
+    std::string quota;
+  };
+  static Circuits CircuitsOf(const Repository& repository);
+  // Records the outcome of a call; `answered`: the registry itself has answered, if not with this.
+  void Record(const Circuits& circuits, bool answered,
+              const kube::Result<kube::HttpResponse>& response);
 
   // Returns an answer with status 200.
   kube::Async<kube::HttpResponse> Get(const Repository& repository, Call call);
@@ -115,6 +134,7 @@ class RegistryClient {
   // Challenges by location and repository: repositories of one host may have different token
   // servers, or none.
   kube::LruMap<CachedChallenge> challenges_;
+  CircuitBreaker breaker_;
   // The scheme with which insecure registries answered, by location.
   kube::LruMap<std::string> schemes_;
 };

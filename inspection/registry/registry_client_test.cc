@@ -36,6 +36,7 @@ class RegistryClientTest : public RegistryFixture {
  protected:
   RegistryClientTest() {
     options_.fetch.backoff = 1ms;
+    options_.breaker = {.first_probe = 0ms, .probe_interval = 0ms};
     registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   }
 
@@ -194,6 +195,48 @@ TEST_F(RegistryClientTest, TransientErrorsAreRetried) {
   }
   registry_.InjectFault("manifests/", Fault::kBroken);
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable, HasSubstr("503")));
+}
+
+class RegistryIsDownTest : public RegistryClientTest {
+ protected:
+  RegistryIsDownTest() {
+    options_.breaker = CircuitBreakerOptions{};
+    options_.fetch.attempts = 1;
+  }
+  Repository Other() {
+    Repository other = App();
+    other.source.repository = "other";
+    return other;
+  }
+};
+
+TEST_F(RegistryIsDownTest, ARepositoryThatFailsIsNotAskedForEachImage) {
+  registry_.PutImage("other", "1", {"linux", "amd64"});
+  registry_.InjectFault("app/manifests/", Fault::kBroken);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_THAT(Manifest(App(), std::to_string(i)),
+                FailsWith(Code::kUnavailable, HasSubstr("503")));
+  EXPECT_EQ(registry_.Count("app/manifests/"), 1);
+  // A registry that is a proxy fails for the repositories of one other registry.
+  EXPECT_THAT(Manifest(Other()), IsOk());
+}
+
+TEST_F(RegistryIsDownTest, AHostThatRefusesConnectionsIsNotAskedForEachRepository) {
+  Repository gone = App();
+  {
+    FakeRegistry registry(io_.get_executor(), {});
+    gone.source.registry = registry.host();
+  }
+  EXPECT_THAT(Manifest(gone), FailsWith(Code::kUnavailable, Not(HasSubstr("asked again"))));
+  gone.source.repository = "other";
+  EXPECT_THAT(Manifest(gone), FailsWith(Code::kUnavailable, HasSubstr("asked again")));
+}
+
+TEST_F(RegistryIsDownTest, ALimitOfRequestsIsThatOfItsUser) {
+  registry_.InjectFault("manifests/", Fault::kThrottled, 1);
+  EXPECT_THAT(Manifest(App(), "1", 500ms), FailsWith(Code::kThrottled));
+  EXPECT_THAT(Manifest(Other(), "1", 500ms), FailsWith(Code::kThrottled, HasSubstr("asked again")));
+  EXPECT_THAT(Manifest(App({User("u", "p")})), IsOk());
 }
 
 TEST_F(RegistryClientTest, RetryAfterIsHonouredWithinTheDeadline) {

@@ -3,11 +3,13 @@
 //
 //   FakeInspector images;
 //   images.SetResult("r.io/app:1", ArchitectureSet{"arm64"});   // others wait until SetResult()
+//   images.SetPlatforms("r.io/app:2", {{"windows", "amd64"}});
 //   images.SetDefault(Error::Unavailable("503"));               // for all other images
 //   EXPECT_THAT(images.inspected(), ElementsAre("r.io/app:1"));
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,15 +19,15 @@
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
 #include "kube/base/notifier.h"
-#include "placement/architecture.h"
+#include "placement/platforms.h"
 
 namespace inspection {
 
 class FakeInspector final : public ImageInspector {
  public:
-  using Result = kube::Result<placement::ArchitectureSet>;
+  using Result = kube::Result<Inspected>;
 
-  kube::Async<placement::ArchitectureSet> Architectures(ImageRequest request) override {
+  kube::Async<Inspected> Inspect(ImageRequest request) override {
     co_await kube::IgnoreCancellation();
     requests_.push_back(request);
     while (!ResultFor(request.image)) {
@@ -39,7 +41,8 @@ class FakeInspector final : public ImageInspector {
     return ResultFor(request.image);
   }
   std::string SharingKey(const ImageRequest& request) const override {
-    std::string key = request.image + " " + request.os + (request.always_pull ? " always " : " ");
+    std::string key = request.image + (request.use == Use::kVolume ? " volume" : "") +
+                      (request.always_pull ? " always " : " ");
     return request.keyring == nullptr ? key : key + request.keyring->Identity();
   }
   kube::Result<void> SetConfig(InspectorConfig config) override {
@@ -47,19 +50,29 @@ class FakeInspector final : public ImageInspector {
     return kube::Ok();
   }
 
-  // Also ends the inspections that wait for it.
-  void SetResult(const std::string& image, Result result) {
-    results_.insert_or_assign(image, std::move(result));
+  // Also ends the inspections that wait for it. The architectures are those of linux.
+  void SetResult(const std::string& image, kube::Result<placement::ArchitectureSet> linux) {
+    results_.insert_or_assign(image, OnLinux(linux));
     changed_.NotifyAll();
   }
-  void SetDefault(Result result) {
-    default_ = std::move(result);
+  void SetPlatforms(const std::string& image, std::vector<placement::Platform> platforms) {
+    results_.insert_or_assign(image,
+                              std::make_shared<const placement::ImagePlatforms>(
+                                  placement::ImagePlatforms{.platforms = std::move(platforms)}));
+    changed_.NotifyAll();
+  }
+  // The result stays, with this text.
+  void SetStale(const std::string& image, std::string stale) {
+    results_.at(image)->stale = std::move(stale);
+  }
+  void SetDefault(const kube::Result<placement::ArchitectureSet>& linux) {
+    default_ = OnLinux(linux);
     changed_.NotifyAll();
   }
   // Makes Cached() return the result of `image`.
   void SetCached(const std::string& image) { cached_.insert(image); }
 
-  // The arguments of Architectures(), in order.
+  // The arguments of Inspect(), in order.
   const std::vector<ImageRequest>& requests() const { return requests_; }
   // The images of requests().
   std::vector<std::string> inspected() const {
@@ -71,6 +84,13 @@ class FakeInspector final : public ImageInspector {
   const std::vector<InspectorConfig>& configs() const { return configs_; }
 
  private:
+  static Result OnLinux(const kube::Result<placement::ArchitectureSet>& architectures) {
+    if (!architectures) return architectures.error();
+    placement::ImagePlatforms image;
+    for (const std::string& architecture : *architectures)
+      image.platforms.push_back({"linux", architecture});
+    return Inspected{std::make_shared<const placement::ImagePlatforms>(std::move(image))};
+  }
   std::optional<Result> ResultFor(const std::string& image) const {
     auto found = results_.find(image);
     return found == results_.end() ? default_ : found->second;

@@ -116,9 +116,9 @@ std::string ListsEnoughConfigs() {
 
 // The gate, unless the pod has it, its label, and the name of the config, which is the parameter,
 // in the annotation.
-Json LocalGateSpec() {
+Json LocalGateSpec(const std::vector<std::string>& excluded_schedulers) {
   std::string key = Quoted(api::kLocalConfigsAnnotation);
-  Json conditions = PodMatchConditions();
+  Json conditions = PodMatchConditions(excluded_schedulers);
   conditions.push_back(Condition("gated-by-policy",
                                  "has(params.status) && has(params.status.gatedBy) && "
                                  "params.status.gatedBy == " +
@@ -182,7 +182,7 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
                                      const OperandOptions& options) {
   bool preferences = !config.Preferences().empty();
   Json selector = ClusterNamespaceSelector(config, options);
-  Json conditions = PodMatchConditions();
+  Json conditions = PodMatchConditions(config.spec.excluded_scheduler_names);
   conditions.push_back(NotInAReservedNamespace());
 
   DesiredObjects objects;
@@ -203,10 +203,12 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
   return objects;
 }
 
-DesiredObjects LocalGatingPolicy(const OperandOptions& options) {
+DesiredObjects LocalGatingPolicy(const std::vector<std::string>& excluded_schedulers,
+                                 const OperandOptions& options) {
   DesiredObjects objects;
-  AddPolicy(objects, kLocalGatePolicyName, PodRule(), LocalGateSpec(),
-            Matching(Json::object(), Json::object()), options);
+  Json namespaces = {{"matchExpressions", Json::array({NamespaceNotOptedOut()})}};
+  AddPolicy(objects, kLocalGatePolicyName, PodRule(), LocalGateSpec(excluded_schedulers),
+            Matching(std::move(namespaces), Json::object()), options);
   // Of the pod's namespace.
   objects.back().body["spec"]["paramRef"] = {{"selector", Json::object()},
                                              {"parameterNotFoundAction", "Allow"}};

@@ -51,8 +51,10 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
                                      const std::vector<std::string>& preferring_namespaces,
                                      const OperandOptions& options);
 
-// The local gate, for all namespaces. Always wanted.
-DesiredObjects LocalGatingPolicy(const OperandOptions& options);
+// The local gate, for all namespaces that do not opt out. Always wanted. `excluded_schedulers`: of
+// the ClusterPodPlacementConfig.
+DesiredObjects LocalGatingPolicy(const std::vector<std::string>& excluded_schedulers,
+                                 const OperandOptions& options);
 
 // To be written after other policies and bindings: an API server that knows this one knows those,
 // too, or will at its next refresh a second later. That is so if a Deployment in the operator's

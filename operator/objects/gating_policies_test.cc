@@ -44,7 +44,12 @@ std::set<std::string> ConditionNames(const DesiredObject& policy) {
 }
 
 const std::set<std::string> kCommon = {"not-an-operand", "not-bound-to-a-node",
-                                       "not-for-the-control-plane", "not-of-a-daemonset"};
+                                       "not-for-the-control-plane", "not-of-a-daemonset",
+                                       "not-opted-out"};
+
+// A requirement of namespaceSelectors.
+const Json kNotOptedOut = {{"key", "multiarch.openshift.io/exclude-pod-placement"},
+                           {"operator", "DoesNotExist"}};
 
 std::set<std::string> And(std::set<std::string> names, std::initializer_list<std::string> more) {
   names.insert(more);
@@ -132,9 +137,10 @@ TEST(ClusterGatingPoliciesTest, APodPlacementConfigAddsAPolicyForItsNamespace) {
             "!" + Conditions(objects[2])["architecture-required"]);
   const Json& selector = Selector(objects[3], "namespaceSelector");
   EXPECT_EQ(selector["matchLabels"], (Json{{"team", "a"}}));
-  ASSERT_EQ(selector["matchExpressions"].size(), 2u);
-  EXPECT_EQ(selector["matchExpressions"][1]["operator"], "In");
-  EXPECT_EQ(selector["matchExpressions"][1]["values"], Json::array({"db", "shop"}));
+  ASSERT_EQ(selector["matchExpressions"].size(), 3u);
+  EXPECT_EQ(selector["matchExpressions"][1], kNotOptedOut);
+  EXPECT_EQ(selector["matchExpressions"][2]["operator"], "In");
+  EXPECT_EQ(selector["matchExpressions"][2]["values"], Json::array({"db", "shop"}));
 }
 
 TEST(ClusterGatingPoliciesTest, PreferencesOfTheClusterNeedOnePolicy) {
@@ -151,7 +157,8 @@ TEST(ClusterGatingPoliciesTest, AddsTheReservedNamespacesToTheConfigsSelector) {
       ClusterGatingPolicies(MakeClusterConfig().ForNamespaces("team", "a"), {}, kOptions);
   const Json& selector = Selector(objects[1], "namespaceSelector");
   EXPECT_EQ(selector["matchLabels"], (Json{{"team", "a"}}));
-  ASSERT_EQ(selector["matchExpressions"].size(), 1u);
+  ASSERT_EQ(selector["matchExpressions"].size(), 2u);
+  EXPECT_EQ(selector["matchExpressions"][1], kNotOptedOut);
   EXPECT_EQ(selector["matchExpressions"][0]["operator"], "NotIn");
   EXPECT_EQ(selector["matchExpressions"][0]["values"],
             Json::array({"ops", "kube-node-lease", "kube-public", "kube-system"}));
@@ -159,7 +166,7 @@ TEST(ClusterGatingPoliciesTest, AddsTheReservedNamespacesToTheConfigsSelector) {
 }
 
 TEST(LocalGatingPolicyTest, TheConfigsAreItsParameters) {
-  DesiredObjects objects = LocalGatingPolicy(kOptions);
+  DesiredObjects objects = LocalGatingPolicy({}, kOptions);
   ExpectPairs(objects);
   ASSERT_EQ(objects.size(), 2u);
   EXPECT_EQ(NameOf(objects[0]), kLocalGatePolicyName);
@@ -169,11 +176,32 @@ TEST(LocalGatingPolicyTest, TheConfigsAreItsParameters) {
   // Without a namespace: that of the pod.
   EXPECT_EQ(objects[1].body["spec"]["paramRef"],
             (Json{{"selector", Json::object()}, {"parameterNotFoundAction", "Allow"}}));
-  EXPECT_EQ(Selector(objects[1], "namespaceSelector"), Json::object());
+  EXPECT_EQ(Selector(objects[1], "namespaceSelector"),
+            (Json{{"matchExpressions", Json::array({kNotOptedOut})}}));
   EXPECT_EQ(ConditionNames(objects[0]), And(kCommon, {"gated-by-policy", "lists-few-configs",
                                                       "selected", "not-constrained-by-the-user"}));
   EXPECT_FALSE(
       objects[0].body["metadata"]["labels"].contains("multiarch.openshift.io/shard-namespace"));
+}
+
+TEST(GatingPoliciesTest, PodsThatOptOutAreNotGated) {
+  api::ClusterPodPlacementConfig config = MakeClusterConfig();
+  config.spec.excluded_scheduler_names = {"volcano", "a/b"};
+  for (const DesiredObjects& objects :
+       {ClusterGatingPolicies(config, {"shop"}, kOptions),
+        LocalGatingPolicy(config.spec.excluded_scheduler_names, kOptions)}) {
+    for (size_t i = 0; i < objects.size(); i += 2) {
+      std::map<std::string, std::string> conditions = Conditions(objects[i]);
+      EXPECT_EQ(conditions["not-opted-out"],
+                "!(has(object.metadata.labels) && "
+                "'multiarch.openshift.io/exclude-pod-placement' in object.metadata.labels)");
+      EXPECT_EQ(conditions["not-of-an-excluded-scheduler"],
+                "!has(object.spec.schedulerName) || "
+                "!(object.spec.schedulerName in ['volcano', 'a/b'])");
+      EXPECT_THAT(Selector(objects[i + 1], "namespaceSelector")["matchExpressions"],
+                  testing::Contains(kNotOptedOut));
+    }
+  }
 }
 
 size_t CountOf(const std::string& part, const std::string& text) {
@@ -187,7 +215,7 @@ TEST(GatingPoliciesTest, ListsAreOnlyWalkedIfTheyAreShort) {
   for (const DesiredObjects& objects :
        {ClusterGatingPolicies(MakeClusterConfig(), {}, kOptions),
         ClusterGatingPolicies(MakeClusterConfig().Prefer("arm64", 5), {}, kOptions),
-        LocalGatingPolicy(kOptions)}) {
+        LocalGatingPolicy({}, kOptions)}) {
     std::string spec = kube::DumpJson(objects[0].body["spec"]);
     EXPECT_GT(CountOf(".exists(", spec), 1u);
     EXPECT_EQ(CountOf(".exists(", spec) + CountOf(".all(", spec),

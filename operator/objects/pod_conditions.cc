@@ -53,7 +53,7 @@ Json Condition(const char* name, std::string expression) {
   return {{"name", name}, {"expression", std::move(expression)}};
 }
 
-Json PodMatchConditions() {
+Json PodMatchConditions(const std::vector<std::string>& excluded_schedulers) {
   Json conditions = Json::array();
   conditions.push_back(
       Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
@@ -65,6 +65,17 @@ Json PodMatchConditions() {
                     " in object.spec.nodeSelector)"));
   conditions.push_back(
       Condition("not-an-operand", "!" + HasKey("object.metadata.labels", api::kOperandLabel)));
+  conditions.push_back(
+      Condition("not-opted-out", "!" + HasKey("object.metadata.labels", api::kExcludeLabel)));
+  if (!excluded_schedulers.empty()) {
+    std::string names;
+    for (const std::string& name : excluded_schedulers)
+      names += (names.empty() ? "" : ", ") + Quoted(name);
+    conditions.push_back(Condition("not-of-an-excluded-scheduler",
+                                   "!has(object.spec.schedulerName) || !(object.spec.schedulerName "
+                                   "in [" +
+                                       names + "])"));
+  }
   return conditions;
 }
 
@@ -156,6 +167,7 @@ Json ClusterNamespaceSelector(const api::ClusterPodPlacementConfig& config,
     selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
   selector["matchExpressions"].push_back(NamespaceIn(
       "NotIn", Json::array({options.ns, "kube-node-lease", "kube-public", "kube-system"})));
+  selector["matchExpressions"].push_back(NamespaceNotOptedOut());
   return selector;
 }
 

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/excluded_namespaces.h"
@@ -34,8 +35,10 @@ std::string HasAController();
 // CEL: the request is made by this ServiceAccount.
 std::string IsBy(const std::string& ns, std::string_view service_account);
 
-// Conditions that every pod has to meet to be gated.
-kube::Json PodMatchConditions();
+// Conditions that every pod has to meet to be gated. `excluded_schedulers`: those of the
+// ClusterPodPlacementConfig. Policies of features do not use them: what a pod opts out of with its
+// label or its scheduler is placement by architecture alone.
+kube::Json PodMatchConditions(const std::vector<std::string>& excluded_schedulers);
 // One more for the cluster gate, as a selector cannot exclude namespaces by a prefix.
 kube::Json NotInAReservedNamespace();
 // CEL: the labels of the object match the label selector `selector` (CEL), which may be absent.
@@ -54,7 +57,7 @@ std::string PrefersArchitecture();
 // The rule of both: creations of pods.
 kube::Json PodRule();
 
-// The namespaces that `config` selects, without the reserved ones.
+// The namespaces that `config` selects, without the reserved ones and those that opt out.
 kube::Json ClusterNamespaceSelector(const api::ClusterPodPlacementConfig& config,
                                     const OperandOptions& options);
 // The pods that `config` selects.

@@ -24,11 +24,12 @@ Json ClientConfig(const std::string& ns, std::string_view service, const std::st
 }
 
 // A webhook that gates pods. A failure of it never blocks the creation of a pod.
-Json GatingWebhook(const std::string& name, Json client_config) {
+Json GatingWebhook(const std::string& name, Json client_config,
+                   const std::vector<std::string>& excluded_schedulers) {
   return {{"name", name},
           {"clientConfig", std::move(client_config)},
           {"rules", Json::array({PodRule()})},
-          {"matchConditions", PodMatchConditions()},
+          {"matchConditions", PodMatchConditions(excluded_schedulers)},
           {"matchPolicy", "Equivalent"},
           {"failurePolicy", "Ignore"},
           {"sideEffects", "None"},
@@ -41,7 +42,7 @@ Json GatingWebhook(const std::string& name, Json client_config) {
 Json ProbeWebhook(const std::string& name, std::string_view scope, Json client_config,
                   const OperandOptions& options) {
   client_config["service"]["path"] = std::string(api::kWebhookProbePath);
-  Json webhook = GatingWebhook(name, std::move(client_config));
+  Json webhook = GatingWebhook(name, std::move(client_config), {});
   webhook["rules"] =
       Json::array({{{"operations", Json::array({"CREATE"})},
                     {"apiGroups", Json::array({std::string(kube::kDeployments.group)})},
@@ -108,7 +109,8 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                  const std::string& ca_bundle_pem, const OperandOptions& options) {
   auto entry = [&](const char* name, std::string_view path) {
     Json webhook = GatingWebhook(
-        name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem));
+        name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem),
+        config.spec.excluded_scheduler_names);
     webhook["namespaceSelector"] = ClusterNamespaceSelector(config, options);
     webhook["objectSelector"] = Json::object();
     webhook["matchConditions"].push_back(NotInAReservedNamespace());
@@ -157,15 +159,18 @@ std::string ShardWebhookEntryName(const std::string& ns, const std::string& name
 }
 
 Json ShardWebhookConfiguration(const std::string& ns, const api::PodPlacementConfigs& in_force,
-                               const LeftOutRulesOf& left_out, const std::string& ca_bundle_pem,
-                               const OperandOptions& options) {
+                               const LeftOutRulesOf& left_out,
+                               const std::vector<std::string>& excluded_schedulers,
+                               const std::string& ca_bundle_pem, const OperandOptions& options) {
   auto entry = [&](const api::PodPlacementConfig& config, const std::string& rule) {
     const std::string& name = config.metadata().name();
     std::string path = std::string(api::kLocalGatePathPrefix) + name;
     if (!rule.empty()) path += "/" + rule;
     Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name, rule),
-                                 ClientConfig(ns, api::kShardWebhookName, path, ca_bundle_pem));
+                                 ClientConfig(ns, api::kShardWebhookName, path, ca_bundle_pem),
+                                 excluded_schedulers);
     webhook["namespaceSelector"] = SelectNamespace(ns);
+    webhook["namespaceSelector"]["matchExpressions"].push_back(NamespaceNotOptedOut());
     webhook["objectSelector"] = PodSelector(config);
     return webhook;
   };

@@ -33,11 +33,11 @@ inline constexpr std::string_view kConvertedCrdName =
 // operator's own.
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);
 
-// For all pods of the namespaces that `config` selects, without the reserved ones and those of
-// `options.excluded_namespaces` that do not have the label. A pod that
-// already requires an architecture needs no requirement, so the API server calls the webhook for it
-// only if an architecture may be preferred: by `config`, or by a PodPlacementConfig of the pod's
-// namespace if that is in `preferring_namespaces`.
+// For all pods of the namespaces that `config` selects, without the reserved ones and those that
+// are excluded (api/excluded_namespaces.h). A pod that already requires an architecture needs no
+// requirement, so the API server calls the webhook for it only if an architecture may be preferred:
+// by `config`, or by a PodPlacementConfig of the pod's namespace if that is in
+// `preferring_namespaces`.
 //
 // There the pod needs the cluster gate although a shard sets the preferences: the API server calls
 // configurations in the order of their names, this one ("pod-placement-mutating-...") before the
@@ -55,10 +55,11 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
 // matches; the API server calls them in that order. A config whose plugin is disabled, or whose
 // spec is invalid, has no entry: its pods would wait without need. A config with only other plugins
 // has no entry either: the cluster controller applies them. Without any entry, there is none for
-// the probe either.
+// the probe either. `excluded_schedulers`: of the ClusterPodPlacementConfig.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const api::PodPlacementConfigs& in_force,
                                      const LeftOutRulesOf& left_out,
+                                     const std::vector<std::string>& excluded_schedulers,
                                      const std::string& ca_bundle_pem,
                                      const OperandOptions& options);
 

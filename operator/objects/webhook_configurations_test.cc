@@ -19,6 +19,10 @@ using kube::Json;
 
 const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
 
+// A requirement of namespaceSelectors.
+const Json kNotOptedOut = {{"key", "multiarch.openshift.io/exclude-pod-placement"},
+                           {"operator", "DoesNotExist"}};
+
 constexpr char kEnabled[] = "/spec/plugins/nodeAffinityScoring/enabled";
 
 MakeConfig Config(const std::string& name, int priority) {
@@ -35,7 +39,7 @@ std::set<std::string> ConditionNames(const Json& webhook) {
 TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
   api::PodPlacementConfig a = Config("a", 9).ForLabel("app", "web");
   api::PodPlacementConfig b = Config("b", 1);
-  Json object = ShardWebhookConfiguration("shop", {&a, &b}, {}, "PEM", kOptions);
+  Json object = ShardWebhookConfiguration("shop", {&a, &b}, {}, {}, "PEM", kOptions);
   EXPECT_EQ(object["metadata"]["name"], "pod-placement-shard-shop");
   ASSERT_EQ(object["webhooks"].size(), 3u);
   Json first = object["webhooks"][0];
@@ -58,8 +62,8 @@ TEST(ShardWebhookConfigurationTest, SkipsConfigsWithoutPreferences) {
   // The cluster controller reads these itself.
   api::PodPlacementConfig tolerates = MakeConfig("tolerates", "shop").Priority(2).Tolerate();
   api::PodPlacementConfig nothing = MakeConfig("nothing", "shop").Priority(3);
-  Json object =
-      ShardWebhookConfiguration("shop", {&nothing, &tolerates, &off, &broken}, {}, "PEM", kOptions);
+  Json object = ShardWebhookConfiguration("shop", {&nothing, &tolerates, &off, &broken}, {}, {},
+                                          "PEM", kOptions);
   EXPECT_EQ(object["webhooks"], Json::array());
 }
 
@@ -72,7 +76,7 @@ TEST(ShardWebhookConfigurationTest, ARuleHasAnEntryForThePodsThatItMatches) {
   LeftOutRulesOf left_out;
   left_out["a"][1] = {};
   Json webhooks =
-      ShardWebhookConfiguration("shop", {&a, &b}, left_out, "PEM", kOptions)["webhooks"];
+      ShardWebhookConfiguration("shop", {&a, &b}, left_out, {}, "PEM", kOptions)["webhooks"];
   std::vector<std::string> paths;
   std::set<std::string> names;
   for (const Json& webhook : webhooks) {
@@ -107,7 +111,7 @@ TEST(ShardWebhookConfigurationTest, NoConfigHasTheEntryNameOfARule) {
 
 TEST(ShardWebhookConfigurationTest, IsOwnedByTheOperatorsNamespace) {
   Json owners =
-      ShardWebhookConfiguration("shop", {}, {}, "PEM", kOptions)["metadata"]["ownerReferences"];
+      ShardWebhookConfiguration("shop", {}, {}, {}, "PEM", kOptions)["metadata"]["ownerReferences"];
   ASSERT_EQ(owners.size(), 1u);
   EXPECT_EQ(owners[0]["kind"], "Namespace");
   EXPECT_EQ(owners[0]["uid"], "uid-of-ops");
@@ -131,7 +135,8 @@ TEST(WebhookConfigurationTest, TheLastEntryIsForTheProbeOfTheOperatorAlone) {
     const char* scope;
   };
   for (const Case& c :
-       {Case{ShardWebhookConfiguration("shop", {&config}, {}, "PEM", kOptions)["webhooks"], "shop"},
+       {Case{ShardWebhookConfiguration("shop", {&config}, {}, {}, "PEM", kOptions)["webhooks"],
+             "shop"},
         Case{ClusterWebhookConfiguration({}, {"shop"}, "PEM", kOptions)["webhooks"], "Cluster"},
         Case{ClusterWebhookConfiguration({}, {}, "PEM", excluding)["webhooks"], "Cluster"}}) {
     const Json& probe = c.webhooks.back();
@@ -163,14 +168,46 @@ TEST(WebhookConfigurationTest, TheLastEntryIsForTheProbeOfTheOperatorAlone) {
 // I8, and what the API server can decide without a call
 TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   api::PodPlacementConfig config = Config("a", 1);
-  Json shard = ShardWebhookConfiguration("shop", {&config}, {}, "PEM", kOptions)["webhooks"][0];
+  Json shard = ShardWebhookConfiguration("shop", {&config}, {}, {}, "PEM", kOptions)["webhooks"][0];
   std::set<std::string> common = {"not-an-operand", "not-bound-to-a-node",
-                                  "not-for-the-control-plane", "not-of-a-daemonset"};
+                                  "not-for-the-control-plane", "not-of-a-daemonset",
+                                  "not-opted-out"};
   EXPECT_EQ(ConditionNames(shard), common);
   Json cluster = ClusterWebhookConfiguration({}, {}, "PEM", kOptions)["webhooks"][0];
   common.insert("not-in-a-reserved-namespace");
   common.insert("architecture-not-required");
   EXPECT_EQ(ConditionNames(cluster), common);
+}
+
+// By the label of the pod or of the namespace, or by the scheduler: in each entry, without a call.
+TEST(WebhookConfigurationTest, WhatOptsOutCostsNoCall) {
+  api::PodPlacementConfig a = Config("a", 1);
+  a.spec.cel_rules = {{"large", "object.x", {}}};
+  api::ClusterPodPlacementConfig config = MakeClusterConfig();
+  config.spec.excluded_scheduler_names = {"volcano", "a/b"};
+  OperandOptions options = kOptions;
+  options.excluded_namespaces = *api::ExcludedNamespaces::Parse("openshift-*");
+  for (const Json& webhooks :
+       {ShardWebhookConfiguration("shop", {&a}, {}, config.spec.excluded_scheduler_names, "PEM",
+                                  options)["webhooks"],
+        ClusterWebhookConfiguration(config, {"shop"}, "PEM", options)["webhooks"]}) {
+    ASSERT_GE(webhooks.size(), 3u);
+    for (size_t i = 0; i + 1 < webhooks.size(); ++i) {
+      std::map<std::string, std::string> conditions;
+      for (const Json& condition : webhooks[i]["matchConditions"])
+        conditions[condition["name"]] = condition["expression"];
+      EXPECT_EQ(conditions["not-opted-out"],
+                "!(has(object.metadata.labels) && "
+                "'multiarch.openshift.io/exclude-pod-placement' in object.metadata.labels)");
+      EXPECT_EQ(conditions["not-of-an-excluded-scheduler"],
+                "!has(object.spec.schedulerName) || "
+                "!(object.spec.schedulerName in ['volcano', 'a/b'])");
+      EXPECT_THAT(webhooks[i]["namespaceSelector"]["matchExpressions"],
+                  testing::Contains(kNotOptedOut));
+    }
+    // The probe's.
+    EXPECT_EQ(webhooks.back()["matchConditions"].size(), 1u);
+  }
 }
 
 TEST(ClusterWebhookConfigurationTest, ExcludedNamespacesAreCalledForOnlyWithTheLabel) {
@@ -217,9 +254,10 @@ TEST(ClusterWebhookConfigurationTest,
   EXPECT_NE(webhooks[1]["name"], webhooks[0]["name"]);
   EXPECT_EQ(webhooks[1]["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
   Json expressions = webhooks[1]["namespaceSelector"]["matchExpressions"];
-  ASSERT_EQ(expressions.size(), 2u);
-  EXPECT_EQ(expressions[1]["operator"], "In");
-  EXPECT_EQ(expressions[1]["values"], Json::array({"db", "shop"}));
+  ASSERT_EQ(expressions.size(), 3u);
+  EXPECT_EQ(expressions[1], kNotOptedOut);
+  EXPECT_EQ(expressions[2]["operator"], "In");
+  EXPECT_EQ(expressions[2]["values"], Json::array({"db", "shop"}));
 
   // The ClusterPodPlacementConfig: everywhere.
   config.Prefer("arm64", 5);
@@ -235,7 +273,8 @@ TEST(ClusterWebhookConfigurationTest, AddsTheReservedNamespacesToTheConfigsSelec
                                              "PEM", kOptions)["webhooks"][0];
   EXPECT_EQ(webhook["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
   Json expressions = webhook["namespaceSelector"]["matchExpressions"];
-  ASSERT_EQ(expressions.size(), 1u);
+  ASSERT_EQ(expressions.size(), 2u);
+  EXPECT_EQ(expressions[1], kNotOptedOut);
   EXPECT_EQ(expressions[0]["operator"], "NotIn");
   EXPECT_EQ(expressions[0]["values"],
             Json::array({"ops", "kube-node-lease", "kube-public", "kube-system"}));

@@ -126,6 +126,15 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
       return condition.type == api::kCertificatesProvided;
     });
   }
+  for (const FeatureCondition& condition : view.of_features) {
+    if (condition.state) {
+      set(condition.type, condition.state->status, condition.state->reason,
+          condition.state->message);
+    } else {
+      std::erase_if(status.conditions,
+                    [&](const api::Condition& present) { return present.type == condition.type; });
+    }
+  }
   if (config.WantsExecFormatErrorMonitor()) {
     set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",
         std::string(api::kExecFormatErrorMonitorUnsupported));

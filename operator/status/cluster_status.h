@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/cluster_pod_placement_config.h"
 #include "kube/base/clock.h"
+#include "operator/status/feature_condition.h"
 #include "operator/status/rollout.h"
 #include "operator/status/upgrade_progress.h"
 
@@ -23,6 +25,8 @@ struct ClusterView {
   std::optional<Problem> certificates;
   // The shards; nullopt keeps the condition as it is.
   std::optional<UpgradeProgress> upgrade;
+  // Other conditions of features stay as they are.
+  std::vector<FeatureCondition> of_features = {};
   // What the deletion waits for, as a line; empty while the config is not being deleted.
   std::string deprovisioning;
 };

@@ -47,6 +47,24 @@ TEST(ClusterStatusTest, SaysNoMoreOfTheWebhookThanTheOperatorKnows) {
               testing::HasSubstr("is not known yet"));
 }
 
+TEST(ClusterStatusTest, AConditionOfAFeatureComesAndGoesAndIsNoProblem) {
+  api::ClusterPodPlacementConfig config;
+  ClusterView view = Running();
+  view.of_features = {{.type = "Widgets", .state = {{false, "Disabled", "enable them"}}}};
+  config.status = ClusterStatus(config, view, kNow);
+  const api::Condition widgets = *api::FindCondition(config.status.conditions, "Widgets");
+  EXPECT_EQ(widgets.status + widgets.reason + widgets.message, "FalseDisabledenable them");
+  EXPECT_EQ(api::FindCondition(config.status.conditions, api::kDegraded)->status, "False");
+  // Not known.
+  view.of_features = {};
+  EXPECT_EQ(*api::FindCondition(ClusterStatus(config, view, kNow + 1min).conditions, "Widgets"),
+            widgets);
+  view.of_features = {{.type = "Widgets", .state = {}}};
+  config.status = ClusterStatus(config, view, kNow + 1min);
+  EXPECT_EQ(api::FindCondition(config.status.conditions, "Widgets"), nullptr);
+  EXPECT_EQ(config.status, ClusterStatus({}, Running(), kNow));
+}
+
 TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
   ClusterView view = Running();
   view.operands.webhook.complete = false;

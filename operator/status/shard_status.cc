@@ -28,6 +28,11 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   if (shard.none == NoShard::kReservedNamespace) {
     return {false, "ReservedNamespace", "pods of this namespace are never gated"};
   }
+  if (shard.none == NoShard::kNamespaceNotSelected && shard.opted_out) {
+    return {false, "NamespaceNotSelected",
+            "this namespace has the label " + std::string(api::kExcludeLabel) +
+                ": its pods are not placed by architecture"};
+  }
   if (shard.none == NoShard::kNamespaceNotSelected && shard.excluded) {
     std::string selector = shard.selector.empty() ? ""
                                                   : ", and match the namespaceSelector of "

@@ -17,14 +17,15 @@ namespace operator_ {
 enum class NoShard {
   kNoClusterConfig,       // there is no ClusterPodPlacementConfig
   kReservedNamespace,     // kube-*, or the operator's own
-  kNamespaceNotSelected,  // by the ClusterPodPlacementConfig's namespaceSelector
+  kNamespaceNotSelected,  // by the ClusterPodPlacementConfig, or it is excluded
 };
 
 struct ShardView {
   std::optional<NoShard> none;
-  // With kNamespaceNotSelected: the namespaceSelector, and whether the namespace needs the label
-  // api::kIncludeLabel as well.
+  // With kNamespaceNotSelected: the namespaceSelector, whether the namespace has the label
+  // api::kExcludeLabel, and whether it needs the label api::kIncludeLabel as well.
   std::string selector;
+  bool opted_out = false;
   bool excluded = false;
   // With `none`: what the teardown of the shard waits for; empty when nothing of it is left.
   std::string teardown;

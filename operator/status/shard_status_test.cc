@@ -164,6 +164,17 @@ TEST(ShardStatusTest, AnExcludedNamespaceIsToldWhichLabelItNeeds) {
   EXPECT_EQ(message().find("namespaceSelector"), std::string::npos);
 }
 
+TEST(ShardStatusTest, ANamespaceThatOptsOutIsToldTheLabelThatItHas) {
+  ShardView view = Running();
+  view.none = NoShard::kNamespaceNotSelected;
+  view.selector = "{team: a}";
+  view.opted_out = view.excluded = true;
+  api::PodPlacementConfigStatus status = ShardStatus(Config(), view, nullptr, kNow);
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kAvailable)->message,
+            "this namespace has the label multiarch.openshift.io/exclude-pod-placement: its pods "
+            "are not placed by architecture");
+}
+
 TEST(ShardStatusTest, DegradedNamesTheCause) {
   ShardView view = Running();
   view.operands.problem = Problem{"FailedCreate", "exceeded quota: q"};

@@ -109,8 +109,15 @@ class Harness {
     config["spec"]["logVerbosity"] = verbosity;
     api.UpdateJson(kClusterConfigs, config);
   }
+  void SetExcludedSchedulers(const std::vector<std::string>& names) {
+    kube::Json config = *api.GetJson(kClusterConfigs, {"", "cluster"});
+    config["spec"]["excludedSchedulerNames"] = names;
+    api.UpdateJson(kClusterConfigs, config);
+  }
   void CreateClusterConfig() { api.CreateJson(kClusterConfigs, api::MakeClusterConfig().Build()); }
+  // And the namespace, if there is none.
   void CreateConfig(const std::string& ns, const std::string& name, int priority) {
+    if (!api.Get<kube::core::Namespace>({"", ns})) SetNamespace(ns, {});
     api::MakeConfig config(name, ns);
     api.CreateJson(kConfigs, config.Priority(priority).Prefer("arm64", 50).Build());
   }

@@ -71,7 +71,7 @@ class ConditionCostFlow : public PolicyFlow {
     for (const Json& configuration :
          {operator_::PolicyWebhookConfiguration({.everywhere = true}, {}, "", options).object,
           operator_::ClusterWebhookConfiguration(config, {ns}, "", options),
-          operator_::ShardWebhookConfiguration(ns, configs, {}, "", options)}) {
+          operator_::ShardWebhookConfiguration(ns, configs, {}, {}, "", options)}) {
       for (Json webhook : configuration["webhooks"]) {
         webhook["name"] = "e" + std::to_string(webhooks.size()) + ".conditions.test";
         webhook["rules"][0] = PodsAreCreated();
@@ -114,7 +114,7 @@ class ConditionCostFlow : public PolicyFlow {
     WriteWebhooks(options, config, configs);
     for (const auto& objects :
          {operator_::ClusterGatingPolicies(config, {conditions_->ns()}, options),
-          operator_::LocalGatingPolicy(options)}) {
+          operator_::LocalGatingPolicy({}, options)}) {
       for (const operator_::DesiredObject& object : objects) {
         if (!object.wanted) continue;
         Json body = object.body;

@@ -179,6 +179,33 @@ TEST_F(PoliciesServedFlow, AClusterPolicySelectsNamespacesByTheirLabels) {
       .Await(PolicyWebhookRemoved());
 }
 
+// A tenant may label pods, but does not evade what an administrator enforces.
+TEST_F(PoliciesServedFlow, WhatOptsOutOfPlacementGetsThePolicies) {
+  const std::string exclude(api::kExcludeLabel);
+  Json schedulers = {{"spec", {{"excludedSchedulerNames", {"other"}}}}};
+  Json policy = MakePolicy("flow", "all");
+  policy["kind"] = "ClusterPodSchedulingPolicy";
+  policy["spec"]["namespaceSelector"] = {{"matchLabels", {{"served", scene().ns()}}}};
+  Json labels = {{"metadata", {{"labels", {{"served", scene().ns()}, {exclude, ""}}}}}};
+  auto pod = [&](const std::string& name) {
+    return MakePod(name).Label("app", "web").Image(Image("demo/multi:1"));
+  };
+  Flow(scene(), "a cluster policy")
+      .Do(Change(kClusterConfigs, std::string(api::kClusterConfigName), schedulers))
+      .Do(Change(kNamespaces, scene().ns(), labels))
+      .Do(Create(kClusterPodSchedulingPolicies, policy))
+      .Await(HasStatusCondition(kClusterPodSchedulingPolicies, "flow", "Ready", "True"))
+      .Do(Create(pod("namespace")))
+      .Check(HasMarkAt(kPods, "namespace", "spec", "all"))
+      .Do(Create(pod("label").Label(exclude, "")))
+      .Check(HasMarkAt(kPods, "label", "spec", "all"))
+      .Do(Create(pod("scheduler").Set("/spec/schedulerName", "other")))
+      .Check(HasMarkAt(kPods, "scheduler", "spec", "all"))
+      .Never(HadGate())
+      .Do(Delete(kClusterPodSchedulingPolicies, "flow"))
+      .Await(PolicyWebhookRemoved());
+}
+
 TEST_F(PoliciesServedFlow, TheWebhookIsRemovedWithTheLastPolicyAndWithThePlugin) {
   Flow flow(scene(), "the webhook comes and goes");
   flow.Do(Create(kPodSchedulingPolicies, MakePolicy("first", "one")))

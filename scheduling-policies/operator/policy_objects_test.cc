@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "api/names.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/desired_object.h"
 #include "scheduling-policies/operator/policy_coverage.h"
@@ -190,6 +191,17 @@ TEST(PolicyConfigurationTest, NothingIsChangedInReservedNamespaces) {
       EXPECT_EQ(webhook["matchConditions"][0]["expression"],
                 "!request.namespace.startsWith('kube-')");
     }
+  }
+}
+
+// Nobody opts out of policies, neither by a label of a pod or a namespace nor by a scheduler.
+TEST(PolicyConfigurationTest, WhatOptsOutOfPlacementIsChanged) {
+  for (auto& [name, webhook] :
+       EntriesOf(Configuration({.everywhere = true, .namespaces = {"a"}}))) {
+    std::string text = kube::DumpJson(webhook);
+    EXPECT_EQ(text.find(api::kExcludeLabel), std::string::npos) << name;
+    EXPECT_EQ(text.find("schedulerName"), std::string::npos) << name;
+    if (name != "probe") EXPECT_EQ(webhook["objectSelector"], Json::object()) << name;
   }
 }
 

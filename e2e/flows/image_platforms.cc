@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// What images say of their platforms beyond one entry for each architecture, on a real registry:
+// entries without a platform, Windows, artifacts, and images that are mounted as volumes.
+#include <cstdlib>
+
+#include "e2e/framework/flow_fixture.h"
+#include "inspection/base/manifest.h"
+#include "inspection/testing/docker_registry.h"
+
+namespace e2e {
+namespace {
+
+using inspection::DockerRegistry;
+using inspection::Platform;
+using inspection::Publisher;
+
+class ImagePlatformsFlow : public FlowFixture {
+ protected:
+  void SetUp() override {
+    FlowFixture::SetUp();
+    const char* tmp = std::getenv("TEST_TMPDIR");
+    std::string folder = std::string(tmp == nullptr ? "/tmp" : tmp) + "/" + scene().ns();
+    registry_.emplace(
+        inspection::DockerRegistryOptions{.folder = folder, .storage = folder + "/storage"});
+    publisher_.emplace(cluster().io(), registry_->port(), "");
+    kube::Result<> known =
+        UseClusterConfig(DefaultClusterConfig(), "[[registry]]\nlocation = \"" + registry_->host() +
+                                                     "\"\ninsecure = true\n");
+    ASSERT_TRUE(known) << known.error();
+  }
+
+  // Pushes an image for the platform, and returns its entry for an index.
+  std::string Entry(const Platform& platform, const std::string& platform_json) {
+    std::string digest = publisher_->PushImage("team/app", "", platform, inspection::kOciManifest);
+    return R"({"mediaType":")" + std::string(inspection::kOciManifest) +
+           R"(","size":1,"digest":")" + digest + "\"" +
+           (platform_json.empty() ? "" : R"(,"platform":)" + platform_json) + "}";
+  }
+  std::string PushIndex(const std::string& tag, const std::vector<std::string>& entries) {
+    publisher_->PushIndex("team/app", tag, entries, inspection::kOciIndex);
+    return registry_->host() + "/team/app:" + tag;
+  }
+
+  // The pod's only required term has exactly these expressions.
+  static Condition RequiresExactly(const std::string& pod,
+                                   std::map<std::string, std::vector<std::string>> wanted) {
+    return OfPod(pod, "requires exactly " + kube::DumpJson(wanted), [wanted](const Json& state) {
+      const Json::json_pointer terms(
+          "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/"
+          "nodeSelectorTerms");
+      if (state["spec"].contains("schedulingGates") || !state.contains(terms)) return false;
+      std::map<std::string, std::vector<std::string>> got;
+      for (const Json& expression : state[terms][0]["matchExpressions"])
+        got[expression["key"]] = expression.value("values", std::vector<std::string>());
+      return state[terms].size() == 1 && got == wanted;
+    });
+  }
+
+  std::optional<DockerRegistry> registry_;
+  std::optional<Publisher> publisher_;
+};
+
+constexpr char kWindows2022[] =
+    R"({"os":"windows","architecture":"amd64","os.version":"10.0.20348.1668"})";
+
+TEST_F(ImagePlatformsFlow, TheConfigOfAnEntryWithoutPlatformDecides) {
+  std::string image = PushIndex(
+      "plain", {Entry({"linux", "arm64"}, ""), Entry({"linux", "s390x"}, ""),
+                Entry({"windows", "amd64"}, ""),
+                Entry({"linux", "ppc64le"}, R"({"os":"linux","architecture":"ppc64le"})")});
+  ASSERT_FALSE(HasFailure());
+  Flow(scene(), "entries without a platform")
+      .Do(Create(MakePod("plain").Image(image)))
+      .Await(Requires("plain", {"arm64", "ppc64le", "s390x"}));
+}
+
+TEST_F(ImagePlatformsFlow, TheOperatingSystemOfAPodSelectsTheEntries) {
+  std::string both =
+      PushIndex("both", {Entry({"linux", "arm64"}, R"({"os":"linux","architecture":"arm64"})"),
+                         Entry({"windows", "amd64"}, kWindows2022)});
+  std::string windows = PushIndex("windows", {Entry({"windows", "amd64"}, kWindows2022)});
+  ASSERT_FALSE(HasFailure());
+  const std::string arch(api::kArchLabel), os(api::kOsLabel), build(api::kWindowsBuildLabel);
+  const std::vector<std::string> builds = {"10.0.20348"};
+  Flow(scene(), "linux and windows")
+      .Do(Create(MakePod("default").Image(both)))
+      .Do(Create(MakePod("affinity").Image(both).Require(os, {"windows"})))
+      .Do(Create(MakePod("either").Image(windows).Require(os, {"linux", "windows"})))
+      .Do(Create(MakePod("silent").Image(windows)))
+      .Do(Create(MakePod("wrong").Image(windows).Require(os, {"linux"})))
+      .Await(RequiresExactly("default", {{arch, {"arm64"}}}))
+      .Await(RequiresExactly("affinity", {{os, {"windows"}}, {arch, {"amd64"}}, {build, builds}}))
+      .Await(RequiresExactly("silent", {{os, {"windows"}}, {arch, {"amd64"}}, {build, builds}}))
+      .Await(RequiresExactly("either", {{os, {"windows"}}, {arch, {"amd64"}}, {build, builds}}))
+      .Await(EventAbout("silent", std::string(api::kReasonPredicateSet),
+                        {"amd64", "operating systems: windows"}))
+      .Await(Ungated("wrong"))
+      .Check(Labelled("wrong", std::string(api::kNoSupportedArchLabel), ""))
+      .Await(EventAbout("wrong", std::string(api::kReasonNoSupportedArchitectures)))
+      .Never(GateRemovedWithoutItsDecision());
+}
+
+TEST_F(ImagePlatformsFlow, OnlyAnIndexRestrictsTheNodesOfAVolume) {
+  std::string run =
+      PushIndex("run", {Entry({"linux", "arm64"}, R"({"os":"linux","architecture":"arm64"})"),
+                        Entry({"linux", "s390x"}, R"({"os":"linux","architecture":"s390x"})")});
+  std::string split =
+      PushIndex("split", {Entry({"linux", "s390x"}, R"({"os":"linux","architecture":"s390x"})"),
+                          Entry({"linux", "amd64"}, R"({"os":"linux","architecture":"amd64"})")});
+  publisher_->PushImage("team/data", "amd64", {"linux", "amd64"}, inspection::kOciManifest);
+  // A model: it has no image config.
+  std::string empty = publisher_->PushBlob("team/data", "{}");
+  publisher_->PushManifest(
+      "team/data", "model",
+      R"({"schemaVersion":2,"mediaType":")" + std::string(inspection::kOciManifest) +
+          R"(","artifactType":"application/vnd.example.model",)"
+          R"("config":{"mediaType":"application/vnd.oci.empty.v1+json","size":2,"digest":")" +
+          empty +
+          R"("},"layers":[{"mediaType":"application/vnd.oci.empty.v1+json","size":2,)"
+          R"("digest":")" +
+          empty + R"("}]})",
+      inspection::kOciManifest);
+  ASSERT_FALSE(HasFailure());
+  auto with_volume = [&](const std::string& name, const std::string& reference) {
+    Json image = {{"reference", reference}, {"pullPolicy", "IfNotPresent"}};
+    Json volume = {{"name", "data"}, {"image", image}};
+    return MakePod(name).Image(run).Set("/spec/volumes", Json::array({volume}));
+  };
+  Flow(scene(), "images as volumes")
+      .Do(Create(with_volume("index", split)))
+      .Do(Create(with_volume("single", registry_->host() + "/team/data:amd64")))
+      .Do(Create(with_volume("model", registry_->host() + "/team/data:model")))
+      .Await(Requires("index", {"s390x"}))
+      .Await(Requires("single", {"arm64", "s390x"}))
+      .Await(Requires("model", {"arm64", "s390x"}));
+}
+
+}  // namespace
+}  // namespace e2e

@@ -120,17 +120,6 @@ TEST_F(PodInspectorTest, AllImagesOfAPodShareItsKeyring) {
   EXPECT_EQ(Keyrings().size(), 1u);
 }
 
-TEST_F(PodInspectorTest, AnOperatorBundleLeavesTheOtherImagesToDecide) {
-  images_.SetResult("r.io/bundle:1", placement::AllArchitectures());
-  images_.SetResult("r.io/app:1", ArchitectureSet{"riscv64"});
-  Pod pod = MakePod("web").Image("r.io/bundle:1").Image("r.io/app:1");
-  EXPECT_FALSE(Inspect(pod));
-  auto result = kube::Run(io_, inspector_->Architectures(pod));
-  ASSERT_THAT(result, IsOk());
-  ASSERT_TRUE(*result);
-  EXPECT_THAT(**result, ElementsAre("riscv64"));
-}
-
 // A pod may name 32 secrets, and the API server accepts 1 MiB each: none of them is held.
 TEST_F(PodInspectorTest, HugeSecretsAreNotHeld) {
   MakePod pod("web");

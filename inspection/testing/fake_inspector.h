@@ -56,9 +56,9 @@ class FakeInspector final : public ImageInspector {
     changed_.NotifyAll();
   }
   void SetPlatforms(const std::string& image, std::vector<placement::Platform> platforms) {
-    results_.insert_or_assign(image,
-                              std::make_shared<const placement::ImagePlatforms>(
-                                  placement::ImagePlatforms{.platforms = std::move(platforms)}));
+    placement::ImagePlatforms all{.platforms = std::move(platforms)};
+    auto shared = std::make_shared<const placement::ImagePlatforms>(std::move(all));
+    results_.insert_or_assign(image, Inspected{std::move(shared)});
     changed_.NotifyAll();
   }
   // The result stays, with this text.

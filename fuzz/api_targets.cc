@@ -16,6 +16,7 @@
 #include "kube/codec/codec.h"
 #include "kube/codec/fields.h"
 #include "kube/codec/yaml.h"
+#include "operator/node_taints/architecture_taint.h"
 #include "placement/gate.h"
 #include "placement/gating.h"
 #include "placement/ignored.h"
@@ -225,6 +226,14 @@ void FuzzPod(const std::string& input) {
   CheckRelease(*pod, api::kLocalGate,
                [&](Pod& one) { return placement::TakeOverLocal(one, matching); });
   (void)placement::IsIgnored(*pod, "ops");
+  (void)placement::OptsOut(*pod, {"volcano"});
+}
+
+// core/v1 Node, protobuf.
+void FuzzNode(const std::string& input) {
+  auto taint = operator_::FindArchitectureTaint(input);
+  if (!taint || !*taint) return;
+  CHECK((*taint)->effect == "NoSchedule" || (*taint)->effect == "NoExecute");
 }
 
 }  // namespace
@@ -234,6 +243,7 @@ std::vector<FuzzTarget> ApiTargets() {
       {"admission-review", FuzzAdmissionReview},
       {"config", FuzzConfig},
       {"frames", FuzzFrames},
+      {"node", FuzzNode},
       {"pod", FuzzPod},
       {"watch-event", FuzzWatchEvent},
       {"yaml", FuzzYaml},

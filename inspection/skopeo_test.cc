@@ -503,7 +503,7 @@ TEST_F(SkopeoTest, ABundleIsForEveryArchitectureOnlyForTheInspector) {
   Skopeo skopeo(setup.home, setup.auth_file);
   EXPECT_EQ(ToText(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "amd64");
   ImageRequest request{.image = setup.repository + ":1"};
-  EXPECT_EQ(*kube::Run(io_, setup.inspector->Architectures(request)),
+  EXPECT_EQ(*OnLinux(kube::Run(io_, setup.inspector->Inspect(request))),
             placement::AllArchitectures());
 }
 
@@ -527,7 +527,7 @@ TEST_F(SkopeoTest, Schema1IsRefusedOnlyByTheInspector) {
   EXPECT_EQ(ToText(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "arm64");
   ImageRequest request{.image = setup.repository + ":1"};
   EXPECT_THAT(
-      kube::Run(io_, setup.inspector->Architectures(request)),
+      kube::Run(io_, setup.inspector->Inspect(request)),
       kube::FailsWith(kube::Code::kInvalid, ::testing::HasSubstr("unsupported manifest type")));
 }
 

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/architecture.h"
 #include "placement/architecture.h"
 
 namespace placement {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "placement/architecture.h"
 #include "placement/pod_metadata.h"
 
 namespace placement {

@@ -550,7 +550,7 @@ TEST(ReleaseTest, PreferencesBeyondTheLimitAreAnEvent) {
 
 TEST(ReleaseTest, ARequirementMayNameAnyArchitecture) {
   Pod pod = ClusterGated();
-  Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{"operand", "riscv64"}});
+  Release release = ReleaseCluster(pod, {.platforms = ArchitectureSet{"operand", "riscv64"}});
   EXPECT_TRUE(release.released);
   EXPECT_EQ(Required(pod), "kubernetes.io/arch In riscv64;");
   EXPECT_TRUE(pod.metadata().labels().contains("multiarch.openshift.io/riscv64"));

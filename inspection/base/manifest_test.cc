@@ -88,23 +88,22 @@ TEST(ManifestTest, APlatformWithoutOperatingSystemIsLinux) {
   EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "arm64"}));
 }
 
-TEST(ManifestTest, EntriesForWindowsTellTheirBuild){auto entry =
-                                                        [](const std::string& version) {
-    return Entry(R"({"os":"windows","architecture":"amd64","os.version":")" + version + ""
-                                                        } ");
-};
-auto got = ParseManifest(Index(entry("10.0.20348.1668") + "," + entry("10.0.17763")));
-ASSERT_TRUE(got) << got.error();
-EXPECT_THAT(got->platforms, ElementsAre(Platform{"windows", "amd64", "10.0.17763"},
-                                        Platform{"windows", "amd64", "10.0.20348"}));
-for (const char* version : {"", "10", "10.0", "10.0.", "10..1", "a.b.c", "10.0.1x", "-1.0.1"})
-  EXPECT_EQ(WindowsBuild(version), "") << version;
-EXPECT_EQ(WindowsBuild("10.0." + std::string(64, '1')), "");
-// Other systems have versions of other kinds.
-got = ParseManifest(
-    Index(Entry(R"({"os":"linux","architecture":"amd64","os.version":"10.0.17763"})")));
-ASSERT_TRUE(got) << got.error();
-EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}));
+TEST(ManifestTest, EntriesForWindowsTellTheirBuild) {
+  auto entry = [](const std::string& version) {
+    return Entry(R"({"os":"windows","architecture":"amd64","os.version":")" + version + "\"}");
+  };
+  auto got = ParseManifest(Index(entry("10.0.20348.1668") + "," + entry("10.0.17763")));
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_THAT(got->platforms, ElementsAre(Platform{"windows", "amd64", "10.0.17763"},
+                                          Platform{"windows", "amd64", "10.0.20348"}));
+  for (const char* version : {"", "10", "10.0", "10.0.", "10..1", "a.b.c", "10.0.1x", "-1.0.1"})
+    EXPECT_EQ(WindowsBuild(version), "") << version;
+  EXPECT_EQ(WindowsBuild("10.0." + std::string(64, '1')), "");
+  // Other systems have versions of other kinds.
+  got = ParseManifest(
+      Index(Entry(R"({"os":"linux","architecture":"amd64","os.version":"10.0.17763"})")));
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}));
 }
 
 TEST(ManifestTest, AnArtifactSaysThatItIsNoImage) {
@@ -114,14 +113,12 @@ TEST(ManifestTest, AnArtifactSaysThatItIsNoImage) {
     return got && got->artifact;
   };
   std::string config = R"(,"config":{"digest":")" + kDigest + R"(","mediaType":")";
-  EXPECT_FALSE(artifact(R"(,"config":{"digest":")" + kDigest + ""
-}
-"));
-    EXPECT_FALSE(artifact(config + "application/vnd.oci.image.config.v1+json\"}"));
-EXPECT_FALSE(artifact(config + "application/vnd.docker.container.image.v1+json\"}"));
-EXPECT_TRUE(artifact(config + "application/vnd.cncf.helm.config.v1+json\"}"));
-EXPECT_TRUE(artifact(config + "application/vnd.oci.image.config.v1+json\"}" +
-                     R"(,"artifactType":"application/spdx+json")"));
+  EXPECT_FALSE(artifact(R"(,"config":{"digest":")" + kDigest + "\"}"));
+  EXPECT_FALSE(artifact(config + "application/vnd.oci.image.config.v1+json\"}"));
+  EXPECT_FALSE(artifact(config + "application/vnd.docker.container.image.v1+json\"}"));
+  EXPECT_TRUE(artifact(config + "application/vnd.cncf.helm.config.v1+json\"}"));
+  EXPECT_TRUE(artifact(config + "application/vnd.oci.image.config.v1+json\"}" +
+                       R"(,"artifactType":"application/spdx+json")"));
 }
 
 TEST(ManifestTest, AnIndexOfOneImageNamesIt) {

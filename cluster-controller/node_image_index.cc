@@ -101,8 +101,8 @@ NodeImageIndex::Platforms NodeImageIndex::PlatformOf(const Platform& platform) {
 
 placement::ImagePlatforms NodeImageIndex::Find(const inspection::Reference& image) const {
   const Names& names = image.digest.empty() ? tags_ : digests_;
-  auto found = names.platforms.find(image.digest.empty() ? image.Name() + ":" + image.tag
-                                                         : image.digest);
+  auto found =
+      names.platforms.find(image.digest.empty() ? image.Name() + ":" + image.tag : image.digest);
   placement::ImagePlatforms platforms;
   if (found == names.platforms.end()) return platforms;
   for (size_t i = 0; i < platforms_.size(); ++i) {

@@ -30,7 +30,8 @@ class NodeImageIndexTest : public ::testing::Test {
 };
 
 TEST_F(NodeImageIndexTest, FindsByTheNameThatRuntimesComplete) {
-  EXPECT_TRUE(Add("linux", "arm64", {{"docker.io/library/app@" + kOne, "docker.io/library/app:1"}}));
+  EXPECT_TRUE(
+      Add("linux", "arm64", {{"docker.io/library/app@" + kOne, "docker.io/library/app:1"}}));
   EXPECT_TRUE(Add("linux", "s390x", {{"docker.io/library/app:1"}, {"r.io/other:latest"}}));
   EXPECT_TRUE(Add("windows", "amd64", {{"docker.io/library/app:1"}}));
   EXPECT_THAT(Find("app:1"), ElementsAre(Platform{"linux", "arm64"}, Platform{"linux", "s390x"},

@@ -57,8 +57,7 @@ Async<> NodeImages::List() {
   }
   if (index.left_out() > 0) {
     LOG_FIRST_N(WARNING, 1) << index.left_out() << " names of images of " << index.nodes()
-                            << " nodes are left out: more than " << kMaxNodeImageBytes
-                            << " bytes";
+                            << " nodes are left out: more than " << kMaxNodeImageBytes << " bytes";
   }
   next_list_ = clock_.Now() + kListNodesEvery + kForEachNode * static_cast<int>(index.nodes());
   index_ = std::move(index);

@@ -2,8 +2,8 @@
 // NodeImages: finds out which nodes have an image.
 //
 // Nodes are listed, not watched: their heartbeats would be most of what the controller reads. They
-// are only listed for an image that no registry can tell of, and then at most once in kListNodesEvery
-// and kForEachNode for each of them, whatever pods ask. Thread: one.
+// are only listed for an image that no registry can tell of, and then at most once in
+// kListNodesEvery and kForEachNode for each of them, whatever pods ask. Thread: one.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ class NodeImages {
   NodeImages(kube::Client& client, kube::Clock& clock)
       : client_(client), clock_(clock), read_([this] { return Read(); }) {}
 
-  // The platforms of the nodes that have the image, by the last list that was read; none if no node has it.
-  // Errors: kInvalid for a name that is none; the API server's.
+  // The platforms of the nodes that have the image, by the last list that was read; none if no node
+  // has it. Errors: kInvalid for a name that is none; the API server's.
   kube::Async<placement::SharedPlatforms> Find(std::string image);
 
  private:

@@ -56,8 +56,7 @@ TEST_F(NodeImagesTest, NodesAreListedSeldomWhateverIsAsked) {
 
 TEST_F(NodeImagesTest, AFailedListIsNotRepeatedForEachPod) {
   api_.FailNext(kube::Error::PermissionDenied("403"), "GET", 1);
-  for (int i = 0; i < 100; ++i)
-    EXPECT_THAT(Find("r.io/app:1"), FailsWith(Code::kPermissionDenied));
+  for (int i = 0; i < 100; ++i) EXPECT_THAT(Find("r.io/app:1"), FailsWith(Code::kPermissionDenied));
   EXPECT_EQ(api_.CountCalls("GET"), 1);
   clock_.Advance(20s);
   api_.Create(NodeWithImages("n", "linux", "arm64", {{"r.io/app:1"}}));

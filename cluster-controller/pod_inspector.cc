@@ -85,9 +85,9 @@ Async<Inspected> PodInspector::OnNodes(std::string image, kube::Error otherwise)
 Async<std::optional<Inspected>> PodInspector::Known(kube::ObjectKey pod, const Wanted& wanted) {
   const std::string& image = wanted.request.image;
   if (wanted.never_pull) {
-    Result<Inspected> on_nodes = co_await OnNodes(
-        image, kube::Error::NotFound("inspect " + image +
-                                     ": no node has the image, and its pull policy is Never"));
+    kube::Error nowhere = kube::Error::NotFound(
+        "inspect " + image + ": no node has the image, and its pull policy is Never");
+    Result<Inspected> on_nodes = co_await OnNodes(image, std::move(nowhere));
     if (!on_nodes) co_return on_nodes.error();
     co_return std::optional(std::move(*on_nodes));
   }
@@ -114,7 +114,8 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
     co_return all.error();
   }
   size_t bytes = 0;
-  for (const Wanted& wanted : *all) bytes += kPerImage + kCopiesOfName * wanted.request.image.size();
+  for (const Wanted& wanted : *all)
+    bytes += kPerImage + kCopiesOfName * wanted.request.image.size();
   if (!all->empty() && all->front().request.keyring != nullptr)
     bytes += all->front().request.keyring->bytes();
   memory_.Take(key, bytes);

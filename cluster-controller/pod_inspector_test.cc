@@ -268,13 +268,12 @@ TEST_F(PodInspectorTest, ARegistryThatCannotTellLeavesItToTheNodes) {
     kube::Error error;
     bool nodes;
   };
-  for (const Row& row : {Row{kube::Error::NotFound("404"), true},
-                         Row{kube::Error::Unavailable("503"), true},
-                         Row{kube::Error::Throttled("429"), true},
-                         Row{kube::Error::DeadlineExceeded("slow"), true},
-                         Row{kube::Error::Unauthenticated("401"), false},
-                         Row{kube::Error::PermissionDenied("403"), false},
-                         Row{kube::Error::Invalid("no image"), false}}) {
+  for (const Row& row :
+       {Row{kube::Error::NotFound("404"), true}, Row{kube::Error::Unavailable("503"), true},
+        Row{kube::Error::Throttled("429"), true}, Row{kube::Error::DeadlineExceeded("slow"), true},
+        Row{kube::Error::Unauthenticated("401"), false},
+        Row{kube::Error::PermissionDenied("403"), false},
+        Row{kube::Error::Invalid("no image"), false}}) {
     for (const char* policy : {"IfNotPresent", "Always"}) {
       images_.SetDefault(row.error);
       Pod pod = MakePod("web").Image("r.io/app:1", policy);

@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "api/validation.h"
+#include "cluster-controller/node_image_index.h"
 #include "fuzz/base/bytes.h"
 #include "fuzz/base/patched.h"
 #include "fuzz/base/user_settings.h"
@@ -231,6 +232,9 @@ void FuzzPod(const std::string& input) {
 
 // core/v1 Node, protobuf.
 void FuzzNode(const std::string& input) {
+  cluster_controller::NodeImageIndex images(1000);
+  (void)images.Add(input);
+  CHECK_LE(images.nodes(), 1u);
   auto taint = operator_::FindArchitectureTaint(input);
   if (!taint || !*taint) return;
   CHECK((*taint)->effect == "NoSchedule" || (*taint)->effect == "NoExecute");

@@ -52,12 +52,11 @@ TEST(ImagesTest, VolumesMayBeImages) {
   AddVolume(pod, "run:1", "Always");
   AddVolume(pod, "data:1", "IfNotPresent");
   AddVolume(pod, "data:2", "Always");
-  EXPECT_THAT(ImagesOf(pod),
-              ElementsAre(ContainerImage{.reference = "data:1", .only_volume = true},
-                          ContainerImage{.reference = "data:2",
-                                         .always_pull = true,
-                                         .only_volume = true},
-                          ContainerImage{.reference = "run:1", .always_pull = true}));
+  EXPECT_THAT(
+      ImagesOf(pod),
+      ElementsAre(ContainerImage{.reference = "data:1", .only_volume = true},
+                  ContainerImage{.reference = "data:2", .always_pull = true, .only_volume = true},
+                  ContainerImage{.reference = "run:1", .always_pull = true}));
 }
 
 }  // namespace

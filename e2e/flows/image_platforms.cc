@@ -3,6 +3,7 @@
 // entries without a platform, Windows, artifacts, and images that are mounted as volumes.
 #include <cstdlib>
 
+#include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/flow_fixture.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
@@ -10,6 +11,7 @@
 namespace e2e {
 namespace {
 
+using namespace std::chrono_literals;
 using inspection::DockerRegistry;
 using inspection::Platform;
 using inspection::Publisher;
@@ -133,6 +135,47 @@ TEST_F(ImagePlatformsFlow, OnlyAnIndexRestrictsTheNodesOfAVolume) {
       .Await(Requires("index", {"s390x"}))
       .Await(Requires("single", {"arm64", "s390x"}))
       .Await(Requires("model", {"arm64", "s390x"}));
+}
+
+// The kubelets say which images their nodes have.
+class NodeImagesFlow : public ImagePlatformsFlow {
+ protected:
+  void TearDown() override {
+    auto deleted = scene().Delete(kNodes, node_);
+    EXPECT_TRUE(deleted) << deleted.error();
+    FlowFixture::TearDown();
+  }
+
+  // A node of `architecture` that has these images.
+  Step AddNode(const std::string& architecture, const std::vector<std::string>& images) {
+    node_ = architecture + "-of-" + scene().ns();
+    Json node = MakeNode(node_, architecture);
+    for (const std::string& image : images) {
+      Json names = Json::array({image});
+      node["status"]["images"].push_back({{"names", names}, {"sizeBytes", 1}});
+    }
+    return Create(kNodes, std::move(node));
+  }
+
+  std::string node_;
+};
+
+TEST_F(NodeImagesFlow, TellOfImagesThatNoRegistryHas) {
+  const std::string loaded = "registry.example/loaded:1";
+  const std::string lost = registry_->host() + "/team/lost:1";
+  auto pod = [](const std::string& name, const std::string& image, const char* policy) {
+    return MakePod(name).Image(image).Set("/spec/containers/0/imagePullPolicy", policy);
+  };
+  Flow(scene(), "images that are only on nodes")
+      .Do(AddNode("s390x", {loaded, lost}))
+      .Do(Create(pod("never", loaded, "Never")))
+      .Do(Create(pod("present", lost, "IfNotPresent")))
+      .Do(Create(pod("always", lost, "Always")))
+      .Await(Requires("never", {"s390x"}), 90s)
+      .Await(Requires("present", {"s390x"}), 90s)
+      .Await(EventAbout("present", std::string(api::kReasonStaleInspection), {lost, "on nodes"}))
+      .Await(EventAbout("always", std::string(api::kReasonInspectionError), {lost, "404"}))
+      .Never(GateRemovedWithoutItsDecision());
 }
 
 }  // namespace

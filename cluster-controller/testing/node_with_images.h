@@ -2,11 +2,10 @@
 // NodeWithImages(): a node whose status has images, which kube/types/core.proto leaves unknown.
 #pragma once
 
-#include <google/protobuf/unknown_field_set.h>
-
 #include <string>
 #include <vector>
 
+#include "kube/testing/encoded_field.h"
 #include "kube/types/core.pb.h"
 
 namespace cluster_controller {
@@ -20,16 +19,14 @@ inline kube::core::Node NodeWithImages(const std::string& name, const std::strin
   auto& labels = *node.mutable_metadata()->mutable_labels();
   if (!os.empty()) labels["kubernetes.io/os"] = os;
   if (!architecture.empty()) labels["kubernetes.io/arch"] = architecture;
-  google::protobuf::UnknownFieldSet status;
-  status.AddLengthDelimited(1)->assign("not an image");
+  using kube::EncodedField;
+  std::string status = EncodedField(1, "not an image");
   for (const std::vector<std::string>& names : images) {
-    google::protobuf::UnknownFieldSet image;
-    for (const std::string& each : names) image.AddLengthDelimited(1)->assign(each);
-    image.AddVarint(2, 1 << 20);  // sizeBytes
-    image.SerializeToString(status.AddLengthDelimited(8));
+    std::string image;
+    for (const std::string& each : names) image += EncodedField(1, each);
+    status += EncodedField(8, image);
   }
-  google::protobuf::UnknownFieldSet& unknown = *node.GetReflection()->MutableUnknownFields(&node);
-  status.SerializeToString(unknown.AddLengthDelimited(3));
+  node.MergeFromString(EncodedField(3, status));
   return node;
 }
 

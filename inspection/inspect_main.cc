@@ -57,9 +57,9 @@ Async<> Inspect(App& app, std::string image) {
       NewImageInspector(app.executor(), app.clock(), options);
   Result<void> set = inspector->SetConfig(std::move(config));
   if (!set) co_return set.error();
-  Result<Inspected> image = co_await inspector->Inspect(std::move(request));
-  if (!image) co_return image.error();
-  for (const std::string& architecture : placement::Common({&image->platforms, 1}).On(FLAGS_os))
+  Result<Inspected> inspected = co_await inspector->Inspect(std::move(request));
+  if (!inspected) co_return inspected.error();
+  for (const std::string& architecture : placement::Common({&inspected->platforms, 1}).On(FLAGS_os))
     std::cout << architecture << '\n';
   co_return kube::Ok();
 }

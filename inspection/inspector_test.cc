@@ -288,6 +288,7 @@ TEST_F(InspectorTest, AnEntryWithoutPlatformThatCannotBeReadIsAnError) {
   registry_.InjectFault("app/manifests/" + z, Fault::kBroken);
   EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kUnavailable));
   registry_.ClearFaults();
+  clock_.Advance(2s);
   registry_.PutManifest("app", "2", IndexOf({arm, "sha256:" + std::string(64, '0')}), kOciIndex);
   EXPECT_THAT(Inspect("app:2"), FailsWith(Code::kNotFound));
 }

@@ -72,7 +72,8 @@ TEST_F(InspectionQueueTest, APodIsWokenAndThenGetsItsResult) {
   clock_.Advance(1h);
   auto result = Submit("web", "r.io/a");
   ASSERT_TRUE(result);
-  EXPECT_THAT(**result, ElementsAre("arm64"));
+  ASSERT_THAT(*result, IsOk());
+  EXPECT_THAT((*result)->platforms->platforms, ElementsAre(placement::Platform{"linux", "arm64"}));
   queue_.Forget({"ns", "web"});
   EXPECT_FALSE(Submit("web", "r.io/a"));
   EXPECT_EQ(images_.requests().size(), 2u);

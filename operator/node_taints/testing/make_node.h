@@ -2,11 +2,10 @@
 // MakeNode: a node with taints, which kube/types/core.proto leaves unknown.
 #pragma once
 
-#include <google/protobuf/unknown_field_set.h>
-
 #include <string>
 #include <vector>
 
+#include "kube/testing/encoded_field.h"
 #include "kube/types/core.pb.h"
 
 namespace operator_ {
@@ -20,22 +19,18 @@ struct MadeTaint {
 // `architecture`: the value of the label kubernetes.io/arch; "" for no label.
 inline kube::core::Node MakeNode(const std::string& name, const std::string& architecture,
                                  const std::vector<MadeTaint>& taints = {}) {
-  google::protobuf::UnknownFieldSet spec;
-  spec.AddLengthDelimited(1)->assign("10.0.0.0/24");  // podCIDR
-  for (const MadeTaint& made : taints) {
-    google::protobuf::UnknownFieldSet taint;
-    taint.AddLengthDelimited(1)->assign(made.key);
-    taint.AddLengthDelimited(2)->assign(made.value);
-    taint.AddLengthDelimited(3)->assign(made.effect);
-    taint.SerializeToString(spec.AddLengthDelimited(5));
+  using kube::EncodedField;
+  std::string spec = EncodedField(1, "10.0.0.0/24");  // podCIDR
+  for (const MadeTaint& taint : taints) {
+    spec += EncodedField(5, EncodedField(1, taint.key) + EncodedField(2, taint.value) +
+                                EncodedField(3, taint.effect));
   }
   kube::core::Node node;
   node.mutable_metadata()->set_name(name);
   if (!architecture.empty())
     (*node.mutable_metadata()->mutable_labels())["kubernetes.io/arch"] = architecture;
-  google::protobuf::UnknownFieldSet& unknown = *node.GetReflection()->MutableUnknownFields(&node);
-  spec.SerializeToString(unknown.AddLengthDelimited(2));
-  unknown.AddLengthDelimited(3)->assign("\x0a\x01x");  // some status
+  std::string status = EncodedField(1, "x");
+  node.MergeFromString(EncodedField(2, spec) + EncodedField(3, status));
   return node;
 }
 

@@ -54,25 +54,38 @@ bool ConstrainsArchitecture(const NodeSelectorTerm& term) {
                      });
 }
 
+bool IsOneOf(const NodeSelectorRequirement& expression, std::string_view label) {
+  return expression.key() == label && expression.operator_() == "In" &&
+         !expression.values().empty();
+}
+
+// Removes a requirement behind the first `own` expressions: the architecture, the operating system
+// if the images need another one, and its build.
+void RemoveRequirementBehind(int own, NodeSelectorTerm& term) {
+  auto& expressions = *term.mutable_match_expressions();
+  int next = own;
+  if (next >= expressions.size() || !IsRequirement(expressions[next])) return;
+  bool somewhere = IsOnArchitecture(expressions[next++]);
+  for (std::string_view label : {api::kOsLabel, api::kWindowsBuildLabel}) {
+    if (somewhere && next < expressions.size() && IsOneOf(expressions[next], label)) ++next;
+  }
+  if (next == expressions.size()) expressions.DeleteSubrange(own, next - own);
+}
+
 void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
   auto& terms = *after.mutable_node_selector_terms();
   if (before.node_selector_terms().empty()) {
-    if (terms.size() == 1 && terms[0].match_fields().empty() &&
-        terms[0].match_expressions_size() == 1 && IsRequirement(terms[0].match_expressions(0))) {
-      terms.RemoveLast();
-    }
+    if (terms.size() != 1) return;
+    RemoveRequirementBehind(0, terms[0]);
+    if (terms[0].match_fields().empty() && terms[0].match_expressions().empty()) terms.RemoveLast();
     return;
   }
   for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {
     const NodeSelectorTerm& own = before.node_selector_terms(i);
     // An empty term selects no node, and must go on to do so.
     bool empty = own.match_expressions().empty() && own.match_fields().empty();
-    auto& expressions = *terms[i].mutable_match_expressions();
-    if (!empty && !ConstrainsArchitecture(own) &&
-        expressions.size() == own.match_expressions_size() + 1 &&
-        IsRequirement(expressions[expressions.size() - 1])) {
-      expressions.RemoveLast();
-    }
+    if (!empty && !ConstrainsArchitecture(own))
+      RemoveRequirementBehind(own.match_expressions_size(), terms[i]);
   }
 }
 

@@ -65,6 +65,23 @@ TEST(UserSettingsTest, WhatAReleaseMayChange) {
        [](Pod& pod) {
          AddExpression(*RequiredOf(pod).mutable_node_selector_terms(0), api::kArchLabel, "amd64");
        }},
+      {"with an operating system and a build", true,
+       [](Pod& pod) {
+         auto& term = *RequiredOf(pod).mutable_node_selector_terms(0);
+         AddExpression(term, api::kArchLabel, "amd64");
+         AddExpression(term, api::kOsLabel, "windows");
+         AddExpression(term, api::kWindowsBuildLabel, "10.0.20348");
+       }},
+      {"an operating system alone", false,
+       [](Pod& pod) {
+         AddExpression(*RequiredOf(pod).mutable_node_selector_terms(0), api::kOsLabel, "windows");
+       }},
+      {"an expression on another label behind the requirement", false,
+       [](Pod& pod) {
+         auto& term = *RequiredOf(pod).mutable_node_selector_terms(0);
+         AddExpression(term, api::kArchLabel, "amd64");
+         AddExpression(term, "example.com/x", "amd64");
+       }},
       {"a preference behind the user's", true,
        [](Pod& pod) { AddPreference(pod, api::kArchLabel, "amd64"); }},
       {"a gate of others is removed", false,

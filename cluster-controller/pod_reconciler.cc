@@ -9,6 +9,7 @@
 
 #include "api/names.h"
 #include "cluster-controller/timing.h"
+#include "kube/base/join.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
 #include "kube/types/object_name.h"
@@ -47,6 +48,14 @@ std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds re
   constexpr int kAllParts = std::accumulate(parts.begin(), parts.end(), 0);
   int last = static_cast<int>(parts.size());
   return retry_period * parts[static_cast<size_t>(std::clamp(attempt, 1, last) - 1)] / kAllParts;
+}
+
+// How long the pod may still await the gates of other controllers; the API server set its creation.
+std::chrono::seconds AwaitingLeft(const Pod& pod, kube::WallTime now) {
+  auto today = std::chrono::ceil<std::chrono::seconds>(now.time_since_epoch());
+  std::chrono::seconds created{pod.metadata().creation_timestamp().seconds()};
+  created = std::clamp(created, today - kMaxAwaitingOtherGates, today);
+  return created + kMaxAwaitingOtherGates - today;
 }
 
 bool ShardIsDone(const Pod& pod) {
@@ -143,7 +152,8 @@ Async<Outcome> PodReconciler::ReleaseOptedOut(Pod pod, const std::string& log) {
 Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& log) {
   Placing placing{
       .pod = std::move(pod), .take_over = take_over, .log = log, .cluster = ClusterConfig()};
-  End end = Begin(placing);
+  End end = AwaitOtherGates(placing);
+  if (!end) end = Begin(placing);
   if (!end) end = MakeAdditions(placing);
   if (!end) end = co_await Inspect(placing);
   if (!end) end = co_await ReadConfigs(placing);
@@ -153,6 +163,41 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   placement::Release release = Decide(placing);
   Result<Outcome> written = co_await Write(std::move(placing.pod), std::move(release), log);
   co_return written;
+}
+
+PodReconciler::End PodReconciler::AwaitOtherGates(Placing& placing) {
+  const Pod& pod = placing.pod;
+  kube::ObjectKey key = kube::KeyOf(pod);
+  std::vector<std::string> others = placement::OtherGates(pod);
+  if (others.empty() || !placement::HasGate(pod, api::kClusterGate)) {
+    EndAwaiting(key);
+    return std::nullopt;
+  }
+  std::chrono::seconds left = AwaitingLeft(pod, parts_.clock.WallNow());
+  std::string& not_awaited = placing.decision.not_awaited;
+  if (placing.config_being_deleted()) {
+    not_awaited = "the ClusterPodPlacementConfig is being deleted";
+  } else if (left == 0s) {
+    not_awaited = "the pod is " + std::to_string(kMaxAwaitingOtherGates.count()) + " hours old";
+  } else if (!parts_.known.AwaitOtherGates(key)) {
+    not_awaited = "too many pods wait for other gates, at most " +
+                  std::to_string(kMaxAwaiting.per_namespace) + " of a namespace and " +
+                  std::to_string(kMaxAwaiting.total) + " of the cluster";
+  }
+  placing.decision.await_other_gates = not_awaited.empty();
+  if (!placing.decision.await_other_gates) {
+    EndAwaiting(key);
+    return std::nullopt;
+  }
+  UpdateGatedMetric();
+  if (!placement::IsDecided(pod)) return std::nullopt;
+  VLOG(1) << placing.log << " waits for the gates of other controllers: " << kube::Join(others, 8);
+  return Outcome::After(left);
+}
+
+void PodReconciler::EndAwaiting(const kube::ObjectKey& key) {
+  parts_.known.EndAwaiting(key);
+  UpdateGatedMetric();
 }
 
 PodReconciler::End PodReconciler::Begin(Placing& placing) {
@@ -172,8 +217,10 @@ PodReconciler::End PodReconciler::Begin(Placing& placing) {
   return std::nullopt;
 }
 
-// The first step that changes the pod: additions may say on which architectures it runs.
+// The first step that changes the pod: additions may say on which architectures it runs. They may
+// have tolerations, so a pod with gates of other controllers gets them with its last gate.
 PodReconciler::End PodReconciler::MakeAdditions(Placing& placing) {
+  if (placing.decision.await_other_gates) return std::nullopt;
   for (const std::unique_ptr<PodAdditions>& additions : parts_.additions) {
     if (additions->WaitLeft() > kube::Duration::zero()) return Outcome::After(kAdditionsReady);
     if (placing.additions_refused || !additions->Any()) continue;
@@ -185,7 +232,7 @@ PodReconciler::End PodReconciler::MakeAdditions(Placing& placing) {
 
 kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placing) {
   const Pod& pod = placing.pod;
-  if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
+  if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsInspection(pod))
     co_return std::nullopt;
   auto images = co_await parts_.inspector.Inspect(pod);
   if (images && !*images) {
@@ -197,7 +244,8 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
     placing.decision.stale_inspection = std::move((*images)->stale);
     co_return std::nullopt;
   }
-  if (placing.attempt < kMaxAttempts && !placing.config_being_deleted()) {
+  bool again = placing.attempt < kMaxAttempts && placement::NeedsRequirement(pod);
+  if (again && !placing.config_being_deleted()) {
     Result<Outcome> later = co_await RecordFailedInspection(placing, images.error());
     co_return later;
   }
@@ -281,6 +329,9 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
   }
   for (const placement::PodEvent& event : release.events)
     if (event.reason == api::kReasonShardTakeover) parts_.metrics.shard_takeovers.Increment();
+  if (known != nullptr) known->conflicts = 0;
+  // The next pass begins with the event of this write.
+  if (release.awaits_other_gates) co_return Outcome::Done();
   parts_.metrics.processed_pods.Increment();
   if (known != nullptr) {
     known->released = true;
@@ -302,7 +353,9 @@ void PodReconciler::ForgetDeleted() {
 }
 
 void PodReconciler::UpdateGatedMetric() {
-  parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size()));
+  size_t awaiting = parts_.known.awaiting();
+  parts_.metrics.pods_awaiting_other_gates.Set(static_cast<double>(awaiting));
+  parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size() - awaiting));
 }
 
 PodReconciler::SharedConfig PodReconciler::ClusterConfig() {
@@ -337,7 +390,7 @@ KnownPod& PodReconciler::Observe(const Pod& pod) {
                  kMaxNewLeaderBackoff);
     known.next_attempt = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }
-  if (placement::HasGate(pod, api::kClusterGate)) {
+  if (placement::HasGate(pod, api::kClusterGate) && !placement::IsDecided(pod)) {
     parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
                          "Waiting for the architectures of the pod's images.");
   }

@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "kube/base/join.h"
 #include "placement/gate.h"
+#include "placement/narrowing.h"
 #include "placement/pod_metadata.h"
 #include "placement/preference.h"
 #include "placement/requirement.h"
@@ -66,6 +67,11 @@ void AddGateRemovedEvent(std::string_view gate, Release& release) {
       {api::kReasonGateRemoved, "Removed the scheduling gate " + std::string(gate)});
 }
 
+void AddStaleInspectionEvent(const std::string& why, Release& release) {
+  release.events.push_back(
+      {api::kReasonStaleInspection, "Used what was known of the images: " + why, true});
+}
+
 void AddTakeoverEvent(Release& release) {
   release.events.push_back(
       {api::kReasonShardTakeover,
@@ -96,13 +102,17 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
   }
 }
 
+bool Awaits(const Pod& pod, const ClusterDecision& decision) {
+  return decision.await_other_gates && !OtherGates(pod).empty();
+}
+
 // Adds the tolerations for the architectures that the pod's images support.
 void AddTolerations(Pod& pod, const ClusterDecision& decision, const ArchitectureSet& supported,
                     Release& release) {
   const api::PodPlacementConfig* config = ConfigForTolerations(decision.configs);
   const api::ArchitectureTolerations* plugin =
       config == nullptr ? decision.cluster_tolerations : config->Tolerations();
-  if (plugin == nullptr || decision.without_tolerations) return;
+  if (plugin == nullptr || decision.without_tolerations || !OtherGates(pod).empty()) return;
   std::vector<std::string> added = ApplyTolerations(pod, *plugin, supported);
   if (added.empty()) return;
   release.additions = true;
@@ -113,15 +123,34 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
                                                             plugin->key + ": " + ListOf(added)});
 }
 
+// Restricts the requirement that was set while the pod had gates of other controllers. Without a
+// result, it stays: the pod has waited long enough.
+void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& release) {
+  Requirement required{.architectures = RequiredBefore(pod)};
+  if (decision.platforms) required = NarrowRequirement(pod, *decision.platforms);
+  const std::string& error = decision.inspection_error;
+  if (const std::string& stale = decision.platforms ? decision.stale_inspection : error;
+      !stale.empty())
+    AddStaleInspectionEvent(stale, release);
+  AddRequirementEvent(required.result, api::kReasonPredicateSet,
+                      "The container images have changed while the pod was gated: required one "
+                      "of the architectures: " +
+                          Join(required.architectures),
+                      release);
+  if (required.result != RequirementResult::kNowhere)
+    AddTolerations(pod, decision, required.architectures, release);
+}
+
 // Sets requirement and tolerations from the result of the inspection.
 void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
+  if (!NeedsRequirement(pod) && !RequiredBefore(pod).empty()) {
+    ApplyInspectionAgain(pod, decision, release);
+    return;
+  }
   if (decision.platforms || !NeedsRequirement(pod)) {
     ClearInspectionError(pod);
-    if (!decision.stale_inspection.empty()) {
-      release.events.push_back({api::kReasonStaleInspection,
-                                "Used what was known of the images: " + decision.stale_inspection,
-                                true});
-    }
+    if (!decision.stale_inspection.empty())
+      AddStaleInspectionEvent(decision.stale_inspection, release);
     Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
     std::string message = "Required one of the architectures: " + Join(required.architectures);
     if (!required.operating_systems.empty())
@@ -136,7 +165,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
   release.events.push_back({api::kReasonInspectionError,
                             "Could not inspect the container images: " + decision.inspection_error,
                             true});
-  if (!api::IsArchitectureName(decision.fallback_architecture)) {
+  if (Awaits(pod, decision) || !api::IsArchitectureName(decision.fallback_architecture)) {
     // The pod may be scheduled to any node: better than to stay gated (I3).
     SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
     return;
@@ -188,10 +217,31 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
     DropGate(pod, api::kLocalGate);
     AddTakeoverEvent(release);
   }
+  release.released = true;
+  if (Awaits(pod, decision)) {
+    release.awaits_other_gates = true;
+    release.events.push_back(
+        {api::kReasonGateAdded,
+         "Waiting for the scheduling gates of other controllers: " + ListOf(OtherGates(pod))});
+    return release;
+  }
   DropGate(pod, api::kClusterGate);
   AddGateRemovedEvent(api::kClusterGate, release);
-  release.released = true;
+  if (!decision.not_awaited.empty()) {
+    release.events.back().message +=
+        " before those of other controllers, without tolerations: " + decision.not_awaited;
+  }
   return release;
+}
+
+bool IsDecided(const Pod& pod) {
+  return HasGate(pod, api::kClusterGate) && !HasGate(pod, api::kLocalGate) &&
+         !LabelOf(pod, api::kNodeAffinityLabel).empty();
+}
+
+bool NeedsInspection(const Pod& pod) {
+  if (NeedsRequirement(pod)) return true;
+  return OtherGates(pod).empty() && !RequiredBefore(pod).empty();
 }
 
 Release TakeOverLocal(Pod& pod, const MatchingConfigs& configs) {

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <set>
 #include <string>
 
 #include "api/names.h"
 #include "kube/base/utf8.h"
 #include "placement/operating_systems.h"
 #include "placement/pod_metadata.h"
+#include "placement/term_addition.h"
 
 namespace placement {
 namespace {
@@ -38,93 +37,6 @@ const NodeSelector& RequiredOf(const Pod& pod) {
       .affinity()
       .node_affinity()
       .required_during_scheduling_ignored_during_execution();
-}
-
-// What one term gets. Without architectures, no node is to match it.
-struct TermAddition {
-  ArchitectureSet architectures = {};
-  std::set<std::string> operating_systems = {};
-  std::set<std::string> windows_builds = {};
-};
-
-NodeSelectorRequirement OneOf(std::string_view label, const std::set<std::string>& values) {
-  NodeSelectorRequirement requirement;
-  requirement.set_key(std::string(label));
-  requirement.set_operator_("In");
-  for (const std::string& value : values) requirement.add_values(value);
-  return requirement;
-}
-
-NodeSelectorRequirement Nowhere() {
-  NodeSelectorRequirement nowhere;
-  nowhere.set_key(std::string(api::kNoSupportedArchLabel));
-  nowhere.set_operator_("Exists");
-  return nowhere;
-}
-
-void Add(const TermAddition& addition, NodeSelectorTerm& term) {
-  if (addition.architectures.empty()) {
-    *term.add_match_expressions() = Nowhere();
-    return;
-  }
-  *term.add_match_expressions() = OneOf(api::kArchLabel, addition.architectures);
-  if (!addition.operating_systems.empty())
-    *term.add_match_expressions() = OneOf(api::kOsLabel, addition.operating_systems);
-  if (!addition.windows_builds.empty())
-    *term.add_match_expressions() = OneOf(api::kWindowsBuildLabel, addition.windows_builds);
-}
-
-// The systems that these nodes may have and the images are for.
-std::map<std::string, ArchitectureSet> Supported(const OperatingSystems& allowed,
-                                                 const CommonPlatforms& common) {
-  const std::string linux(kLinux);
-  std::map<std::string, ArchitectureSet> supported;
-  auto add = [&](const std::string& os) {
-    ArchitectureSet names = OnlyNames(common.On(os));
-    if (!names.empty() && IsOsName(os) && allowed.Allow(os)) supported.emplace(os, names);
-  };
-  add(linux);
-  // Nodes are linux unless the user says otherwise, or no image is for linux.
-  if (!supported.empty() && !allowed.AreNamed()) return supported;
-  for (const auto& [os, architectures] : common.by_os) add(os);
-  // Images that never run are for every system.
-  if (common.every && supported.empty()) supported.emplace(linux, AllArchitectures());
-  return supported;
-}
-
-// The addition to a term, or to a pod without terms.
-TermAddition AdditionFor(const OperatingSystems& allowed, const CommonPlatforms& common) {
-  std::map<std::string, ArchitectureSet> supported = Supported(allowed, common);
-  if (supported.empty()) return {};
-  TermAddition addition;
-  std::set<std::string> systems;
-  for (const auto& [os, architectures] : supported) {
-    systems.insert(os);
-    ArchitectureSet& all = addition.architectures;
-    if (systems.size() == 1) all = architectures;
-    std::erase_if(all, [&](const std::string& name) { return !architectures.contains(name); });
-  }
-  // An architecture of one system would admit nodes of another, whose architectures differ.
-  if (addition.architectures.empty()) {
-    auto preferred = supported.find(std::string(kLinux));
-    if (preferred == supported.end()) preferred = supported.begin();
-    systems = {preferred->first};
-    addition.architectures = preferred->second;
-  }
-  bool linux_by_default = !allowed.AreNamed() && systems.contains(std::string(kLinux));
-  if (!linux_by_default && !common.every && !allowed.AllIn(systems))
-    addition.operating_systems = systems;
-  if (systems == std::set<std::string>{std::string(kWindows)})
-    addition.windows_builds = common.windows_builds;
-  return addition;
-}
-
-bool SelectsWindowsBuild(const Pod& pod, const NodeSelectorTerm& term) {
-  auto selects = [](const NodeSelectorRequirement& expression) {
-    return expression.key() == api::kWindowsBuildLabel;
-  };
-  return pod.spec().node_selector().contains(std::string(api::kWindowsBuildLabel)) ||
-         std::any_of(term.match_expressions().begin(), term.match_expressions().end(), selects);
 }
 
 // Calls `addition` with each term that takes a requirement, and adds its result to the term.
@@ -175,13 +87,17 @@ Requirement ApplyRequirement(Pod& pod, const CommonPlatforms& common) {
                                       addition.operating_systems.end());
     return addition;
   });
+  SetRequirementLabels(pod, required);
+  return required;
+}
+
+void SetRequirementLabels(Pod& pod, const Requirement& required) {
   if (required.result == RequirementResult::kNowhere) SetLabel(pod, api::kNoSupportedArchLabel, "");
-  if (required.result != RequirementResult::kSet) return required;
+  if (required.result != RequirementResult::kSet) return;
   SetLabel(pod, required.architectures.size() == 1 ? api::kSingleArchLabel : api::kMultiArchLabel,
            "");
   for (const std::string& architecture : required.architectures)
     SetLabel(pod, std::string(api::kLabelPrefix) + architecture, "");
-  return required;
 }
 
 RequirementResult ApplyFallback(Pod& pod, std::string_view architecture) {

@@ -52,6 +52,9 @@ struct Requirement {
 // label no-supported-arch.
 Requirement ApplyRequirement(kube::core::Pod& pod, const CommonPlatforms& common);
 
+// The labels about `required`; none if it is kKept or kConflict.
+void SetRequirementLabels(kube::core::Pod& pod, const Requirement& required);
+
 // The images could not be inspected: requires `architecture` and sets the label fallback-arch to
 // it. Sets no label for the supported architectures, which are unknown.
 RequirementResult ApplyFallback(kube::core::Pod& pod, std::string_view architecture);

@@ -2,6 +2,8 @@
 // Pods that have gates of other controllers too, such as Kueue's: the requirement is set at once,
 // tolerations with the last gate. Kueue is not installed; a stand-in removes its gates, and adds a
 // node selector as Kueue does for the labels of a ResourceFlavor.
+#include "e2e/framework/other_gates.h"
+
 #include <cstdlib>
 #include <iostream>
 #include <random>

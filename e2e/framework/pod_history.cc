@@ -76,15 +76,6 @@ bool IsGated(const Json& pod) {
   return HasGate(pod, api::kClusterGate) || HasGate(pod, api::kLocalGate);
 }
 
-std::vector<std::string> OtherGatesOf(const Json& pod) {
-  std::vector<std::string> others;
-  for (const Json& entry : kube::ListAt(pod, "spec.schedulingGates")) {
-    std::string name = kube::StringAt(entry, "name");
-    if (name != api::kClusterGate && name != api::kLocalGate) others.push_back(name);
-  }
-  return others;
-}
-
 bool IsOperand(const Json& pod) { return !LabelOf(pod, std::string(api::kOperandLabel)).empty(); }
 
 bool HasLabel(const Json& object, const std::string& key, const std::string& value) {

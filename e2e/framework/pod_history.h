@@ -53,8 +53,6 @@ class PodWatcher {
 // --- Fields of a pod
 bool HasGate(const Json& pod, std::string_view gate);
 bool IsGated(const Json& pod);
-// The gates of other controllers.
-std::vector<std::string> OtherGatesOf(const Json& pod);
 // A pod of the operator's own programs.
 bool IsOperand(const Json& pod);
 bool HasLabel(const Json& object, const std::string& key, const std::string& value);

@@ -2,6 +2,7 @@
 #include "e2e/framework/rules.h"
 
 #include "api/names.h"
+#include "e2e/framework/other_gates.h"
 
 namespace e2e {
 
@@ -17,21 +18,6 @@ std::string Between(const Json& before, const Json& after) {
          kube::StringAt(after, "metadata.resourceVersion");
 }
 
-bool Changed(const Json& before, const Json& after, const char* field) {
-  const Json* field_before = kube::Find(before, field);
-  const Json* field_after = kube::Find(after, field);
-  return (field_before == nullptr) != (field_after == nullptr) ||
-         (field_before != nullptr && *field_before != *field_after);
-}
-
-// The write that sets all but the tolerations of a pod with gates of other controllers.
-bool IsFirstDecision(const Json& before, const Json& after) {
-  const std::string label(api::kNodeAffinityLabel);
-  return HasGate(after, api::kClusterGate) && !OtherGatesOf(after).empty() &&
-         LabelOf(before, label).empty() && !LabelOf(after, label).empty() &&
-         !Changed(before, after, "spec.tolerations");
-}
-
 Result<> GateRemovedWithItsDecision(const Json& before, const Json& after) {
   bool dropped = false;
   for (std::string_view gate : {api::kLocalGate, api::kClusterGate}) {
@@ -43,7 +29,11 @@ Result<> GateRemovedWithItsDecision(const Json& before, const Json& after) {
     }
   }
   for (const char* field : {"spec.affinity", "spec.tolerations"}) {
-    if (Changed(before, after, field) && !dropped && !IsFirstDecision(before, after))
+    const Json* field_before = kube::Find(before, field);
+    const Json* field_after = kube::Find(after, field);
+    bool changed = (field_before == nullptr) != (field_after == nullptr) ||
+                   (field_before != nullptr && *field_before != *field_after);
+    if (changed && !dropped && !IsFirstDecision(before, after))
       return Error::Invalid(std::string(field) + " changed without a gate being removed, " +
                             Between(before, after));
   }
@@ -91,21 +81,6 @@ PodRule GateRemovedWithoutItsDecision() {
             }
             return Ok();
           }};
-}
-
-PodRule OtherGatesNotAwaited() {
-  return {
-      "did not await the gates of other controllers", [](const PodHistory& history) -> Result<> {
-        for (size_t i = 1; i < history.events.size(); ++i) {
-          const Json& before = history.events[i - 1].pod;
-          const Json& after = history.events[i].pod;
-          if (OtherGatesOf(after).empty()) continue;
-          bool removed = HasGate(before, api::kClusterGate) && !HasGate(after, api::kClusterGate);
-          if (removed || Changed(before, after, "spec.tolerations"))
-            return Error::Invalid(Between(before, after));
-        }
-        return Ok();
-      }};
 }
 
 PodRule CreatedWithoutClusterGate() {

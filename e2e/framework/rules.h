@@ -9,12 +9,8 @@ namespace e2e {
 // I1: the cluster gate was removed while the pod had the local gate.
 PodRule ClusterGateRemovedBeforeLocal();
 // I2: a write changed preferences, requirement or tolerations without removing a gate, or removed a
-// gate without setting its label. The first write for a pod with gates of other controllers may set
-// preferences and requirement, once.
+// gate without setting its label.
 PodRule GateRemovedWithoutItsDecision();
-// The cluster gate was removed, or tolerations changed, while a gate of another controller was
-// there.
-PodRule OtherGatesNotAwaited();
 // The first event of the pod has no cluster gate.
 PodRule CreatedWithoutClusterGate();
 // An event of the pod has the local gate.

@@ -89,6 +89,28 @@ void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
   }
 }
 
+// Of a pod that has a requirement by its labels: what was appended to it when it became narrower.
+void RemoveNarrowing(const NodeSelector& before, NodeSelector& after) {
+  auto& terms = *after.mutable_node_selector_terms();
+  for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {
+    if (!ConstrainsArchitecture(before.node_selector_terms(i))) continue;
+    auto& expressions = *terms[i].mutable_match_expressions();
+    int own = before.node_selector_terms(i).match_expressions_size();
+    auto is_ours = [](const NodeSelectorRequirement& expression) {
+      return IsRequirement(expression) || IsOneOf(expression, api::kOsLabel) ||
+             IsOneOf(expression, api::kWindowsBuildLabel);
+    };
+    if (expressions.size() > own &&
+        std::all_of(expressions.begin() + own, expressions.end(), is_ours))
+      expressions.DeleteSubrange(own, expressions.size() - own);
+  }
+}
+
+bool HasRequirement(const Pod& pod) {
+  auto label = pod.metadata().labels().find(std::string(api::kNodeAffinityLabel));
+  return label != pod.metadata().labels().end() && label->second == api::kSet;
+}
+
 bool IsPreference(const PreferredSchedulingTerm& term) {
   return term.weight() >= 1 && term.weight() <= 100 && term.preference().match_fields().empty() &&
          term.preference().match_expressions_size() == 1 &&
@@ -121,6 +143,10 @@ void RemoveDecision(const Pod& before, Pod& after) {
   Affinity& affinity = *after.mutable_spec()->mutable_affinity();
   NodeAffinity& nodes = *affinity.mutable_node_affinity();
   const NodeAffinity& own = before.spec().affinity().node_affinity();
+  if (HasRequirement(before) && nodes.has_required_during_scheduling_ignored_during_execution()) {
+    RemoveNarrowing(own.required_during_scheduling_ignored_during_execution(),
+                    *nodes.mutable_required_during_scheduling_ignored_during_execution());
+  }
   bool constrained = before.spec().node_selector().contains(std::string(api::kArchLabel));
   if (!constrained && nodes.has_required_during_scheduling_ignored_during_execution()) {
     NodeSelector& required = *nodes.mutable_required_during_scheduling_ignored_during_execution();

@@ -152,5 +152,25 @@ TEST(UserSettingsTest, AUserWhoChoseTheArchitecture) {
   EXPECT_FALSE(KeepsUserSettings(prefers, after));
 }
 
+// Only of a pod whose label says that it has a requirement.
+TEST(UserSettingsTest, ARequirementMayBecomeNarrower) {
+  for (bool labelled : {true, false}) {
+    Pod before = UsersPod();
+    if (labelled)
+      (*before.mutable_metadata()->mutable_labels())[std::string(api::kNodeAffinityLabel)] = "set";
+    Pod narrower = before;
+    auto& term = *RequiredOf(narrower).mutable_node_selector_terms(1);
+    AddExpression(term, api::kArchLabel, "arm64");
+    AddExpression(term, api::kOsLabel, "windows");
+    EXPECT_EQ(KeepsUserSettings(before, narrower), labelled);
+    AddExpression(term, "zone", "a");
+    EXPECT_FALSE(KeepsUserSettings(before, narrower));
+    Pod changed = before;
+    RequiredOf(changed).mutable_node_selector_terms(1)->mutable_match_expressions(0)->set_values(
+        0, "amd64");
+    EXPECT_FALSE(KeepsUserSettings(before, changed));
+  }
+}
+
 }  // namespace
 }  // namespace fuzz

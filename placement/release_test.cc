@@ -475,11 +475,11 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
   ASSERT_TRUE(read.ParseFromString(pod.SerializeAsString()));
   auto found = [&] {
     std::string written = read.SerializeAsString();
-    int found = 0;
+    int count = 0;
     for (size_t at = written.find(kUnknown); at != std::string::npos;
          at = written.find(kUnknown, at + 1))
-      ++found;
-    return found;
+      ++count;
+    return count;
   };
   ReleaseLocal(read, {&config});
   ReleaseCluster(read, {.configs = {&config},

@@ -67,7 +67,8 @@ Condition AwaitsOthers(const std::string& pod, std::vector<std::string> architec
   return OfPod(pod, "is decided and awaits the gates of other controllers",
                [architectures](const Json& pod) {
                  return HasGate(pod, api::kClusterGate) && !OtherGatesOf(pod).empty() &&
-                        RequirementsOf(pod) == std::vector{architectures} &&
+                        RequirementsOf(pod) ==
+                            std::vector<std::vector<std::string>>(1, architectures) &&
                         TolerationsOf(pod).empty();
                });
 }
@@ -117,8 +118,8 @@ TEST_F(OtherGatesFlow, TolerationsComeWithTheLastGate) {
 // What placement/narrowing.h says about updates of gated pods.
 TEST_F(OtherGatesFlow, TheApiServerOnlyLetsAGatedPodBecomeNarrower) {
   const std::string terms = "no additions/deletions to non-empty NodeSelectorTerms";
-  auto affinity = [](const Json& terms) {
-    Json required = {{"nodeSelectorTerms", terms}};
+  auto affinity = [](const Json& of_terms) {
+    Json required = {{"nodeSelectorTerms", of_terms}};
     return Json{
         {"spec",
          {{"affinity",
@@ -126,10 +127,10 @@ TEST_F(OtherGatesFlow, TheApiServerOnlyLetsAGatedPodBecomeNarrower) {
              {{"requiredDuringSchedulingIgnoredDuringExecution", std::move(required)}}}}}}}};
   };
   auto term = [](const std::vector<std::vector<std::string>>& expressions) {
-    Json term = {{"matchExpressions", Json::array()}};
+    Json list = Json::array();
     for (const std::vector<std::string>& values : expressions)
-      term["matchExpressions"].push_back({{"key", kArch}, {"operator", "In"}, {"values", values}});
-    return term;
+      list.push_back({{"key", kArch}, {"operator", "In"}, {"values", values}});
+    return Json{{"matchExpressions", std::move(list)}};
   };
   Json both = term({{"amd64", "arm64"}}), narrower = term({{"amd64", "arm64"}, {"arm64"}});
   std::vector<std::string> more = {kAdmission, std::string(api::kClusterGate), "example.com/new"};

@@ -187,7 +187,7 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
   const Pod& pod = placing.pod;
   if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
     co_return std::nullopt;
-  auto images = co_await parts_.inspector.Inspect(pod);
+  auto images = co_await parts_.inspector.Inspect(pod, placing.attempt == kMaxAttempts);
   if (images && !*images) {
     VLOG(1) << placing.log << " waits for the inspection of its images";
     co_return Outcome::After(kResultOverdue);

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "api/names.h"
 #include "kube/base/utf8.h"
@@ -40,11 +41,25 @@ const NodeSelector& RequiredOf(const Pod& pod) {
       .required_during_scheduling_ignored_during_execution();
 }
 
+// Of the additions to all terms of a pod. With more, the API server would refuse the pod, after the
+// additions have cost the memory for it.
+constexpr size_t kMaxAddedBytes = 1u << 20;
+
 // What one term gets. Without architectures, no node is to match it.
 struct TermAddition {
   ArchitectureSet architectures = {};
   std::set<std::string> operating_systems = {};
   std::set<std::string> windows_builds = {};
+
+  // About what it takes in JSON.
+  size_t Bytes() const {
+    constexpr size_t kExpression = 64, kValue = 4;
+    size_t bytes = kExpression;
+    for (const auto* values : {&architectures, &operating_systems, &windows_builds}) {
+      for (const std::string& value : *values) bytes += value.size() + kValue;
+    }
+    return bytes;
+  }
 };
 
 NodeSelectorRequirement OneOf(std::string_view label, const std::set<std::string>& values) {
@@ -74,50 +89,86 @@ void Add(const TermAddition& addition, NodeSelectorTerm& term) {
     *term.add_match_expressions() = OneOf(api::kWindowsBuildLabel, addition.windows_builds);
 }
 
-// The systems that these nodes may have and the images are for.
-std::map<std::string, ArchitectureSet> Supported(const OperatingSystems& allowed,
-                                                 const CommonPlatforms& common) {
-  const std::string linux(kLinux);
-  std::map<std::string, ArchitectureSet> supported;
-  auto add = [&](const std::string& os) {
-    ArchitectureSet names = OnlyNames(common.On(os));
-    if (!names.empty() && IsOsName(os) && allowed.Allow(os)) supported.emplace(os, names);
-  };
-  add(linux);
-  // Nodes are linux unless the user says otherwise, or no image is for linux.
-  if (!supported.empty() && !allowed.AreNamed()) return supported;
-  for (const auto& [os, architectures] : common.by_os) add(os);
-  // Images that never run are for every system.
-  if (common.every && supported.empty()) supported.emplace(linux, AllArchitectures());
-  return supported;
-}
+// What is required of nodes with the allowed operating systems.
+class TermAdditions {
+ public:
+  explicit TermAdditions(const CommonPlatforms& common) : common_(common) {
+    for (std::string_view os : {kLinux, kWindows}) AddSystem(std::string(os));
+    for (const auto& [os, architectures] : common.by_os) AddSystem(os);
+  }
 
-// The addition to a term, or to a pod without terms.
-TermAddition AdditionFor(const OperatingSystems& allowed, const CommonPlatforms& common) {
-  std::map<std::string, ArchitectureSet> supported = Supported(allowed, common);
-  if (supported.empty()) return {};
-  TermAddition addition;
-  std::set<std::string> systems;
-  for (const auto& [os, architectures] : supported) {
-    systems.insert(os);
-    ArchitectureSet& all = addition.architectures;
-    if (systems.size() == 1) all = architectures;
-    std::erase_if(all, [&](const std::string& name) { return !architectures.contains(name); });
+  TermAddition For(const OperatingSystems& allowed) {
+    Choice choice;
+    choice.named = allowed.AreNamed();
+    for (size_t i = 0; i < systems_.size(); ++i)
+      choice.allowed.push_back(allowed.Allow(systems_[i].name));
+    // The same for most terms, and a pod may have very many.
+    auto [known, is_new] = known_.try_emplace(choice);
+    if (is_new) known->second = Decide(choice);
+    TermAddition addition = known->second;
+    bool linux_by_default =
+        !choice.named && addition.operating_systems.contains(std::string(kLinux));
+    if (linux_by_default || common_.every || allowed.RestrictNodesTo(addition.operating_systems))
+      addition.operating_systems.clear();
+    return addition;
   }
-  // An architecture of one system would admit nodes of another, whose architectures differ.
-  if (addition.architectures.empty()) {
-    auto preferred = supported.find(std::string(kLinux));
-    if (preferred == supported.end()) preferred = supported.begin();
-    systems = {preferred->first};
-    addition.architectures = preferred->second;
+
+ private:
+  // A real image is for two.
+  static constexpr size_t kMaxSystems = 8;
+
+  struct System {
+    std::string name;
+    ArchitectureSet architectures;
+  };
+  struct Choice {
+    bool named = false;
+    std::vector<bool> allowed;  // of systems_
+    auto operator<=>(const Choice&) const = default;
+  };
+
+  void AddSystem(const std::string& os) {
+    auto is_same = [&](const System& system) { return system.name == os; };
+    ArchitectureSet names = OnlyNames(common_.On(os));
+    if (names.empty() || !IsOsName(os) || systems_.size() == kMaxSystems ||
+        std::any_of(systems_.begin(), systems_.end(), is_same))
+      return;
+    systems_.push_back({os, std::move(names)});
   }
-  bool linux_by_default = !allowed.AreNamed() && systems.contains(std::string(kLinux));
-  if (!linux_by_default && !common.every && !allowed.AllIn(systems))
-    addition.operating_systems = systems;
-  if (systems == std::set<std::string>{std::string(kWindows)})
-    addition.windows_builds = common.windows_builds;
-  return addition;
-}
+
+  TermAddition Decide(const Choice& choice) const {
+    std::vector<const System*> supported;
+    for (size_t i = 0; i < systems_.size(); ++i) {
+      if (!choice.allowed[i]) continue;
+      supported.push_back(&systems_[i]);
+      // Nodes are linux unless the user says otherwise, or no image is for linux.
+      if (!choice.named && systems_[i].name == kLinux) break;
+    }
+    TermAddition addition;
+    // Images that never run are for every system.
+    if (supported.empty() && common_.every) addition.architectures = AllArchitectures();
+    if (supported.empty()) return addition;
+
+    addition.architectures = supported.front()->architectures;
+    for (const System* system : supported) {
+      addition.operating_systems.insert(system->name);
+      std::erase_if(addition.architectures,
+                    [&](const std::string& name) { return !system->architectures.contains(name); });
+    }
+    // An architecture of one system would admit nodes of another, whose architectures differ.
+    if (addition.architectures.empty()) {
+      addition.operating_systems = {supported.front()->name};
+      addition.architectures = supported.front()->architectures;
+    }
+    if (addition.operating_systems == std::set<std::string>{std::string(kWindows)})
+      addition.windows_builds = common_.windows_builds;
+    return addition;
+  }
+
+  const CommonPlatforms& common_;
+  std::vector<System> systems_;  // linux first
+  std::map<Choice, TermAddition> known_;
+};
 
 bool SelectsWindowsBuild(const Pod& pod, const NodeSelectorTerm& term) {
   auto selects = [](const NodeSelectorRequirement& expression) {
@@ -139,6 +190,14 @@ RequirementResult Require(Pod& pod, const Addition& addition) {
                                 ->mutable_affinity()
                                 ->mutable_node_affinity()
                                 ->mutable_required_during_scheduling_ignored_during_execution();
+  size_t bytes = 0;
+  for (const NodeSelectorTerm& term : required.node_selector_terms()) {
+    if (TakesRequirement(term)) bytes += addition(term).Bytes();
+  }
+  if (bytes > kMaxAddedBytes) {
+    SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
+    return RequirementResult::kTooLarge;
+  }
   bool anywhere = false;
   auto add_to = [&](NodeSelectorTerm& term) {
     TermAddition added = addition(term);
@@ -166,9 +225,10 @@ bool NeedsRequirement(const Pod& pod) {
 
 Requirement ApplyRequirement(Pod& pod, const CommonPlatforms& common) {
   Requirement required;
+  TermAdditions additions(common);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
   required.result = Require(pod, [&](const NodeSelectorTerm& term) {
-    TermAddition addition = AdditionFor(of_pod.In(term), common);
+    TermAddition addition = additions.For(of_pod.In(term));
     if (SelectsWindowsBuild(pod, term)) addition.windows_builds.clear();
     required.architectures.insert(addition.architectures.begin(), addition.architectures.end());
     required.operating_systems.insert(addition.operating_systems.begin(),

@@ -31,7 +31,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       deployments_(parts_.client, parts_.clock, ShardDeployments()),
       images_(inspection::NewImageInspector(parts_.executor, parts_.clock)),
       secrets_(parts_.client, parts_.clock),
-      node_images_(parts_.client, parts_.clock),
+      node_images_(parts_.client, parts_.clock, tasks),
       queue_(*images_, parts_.clock, tasks, parts_.metrics),
       inspector_(queue_, secrets_, node_images_, parts_.metrics, parts_.clock),
       configs_(parts_.client, parts_.clock, /*ns=*/""),
@@ -58,6 +58,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   queue_.OnResult([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  node_images_.OnListed([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   cluster_configs_.OnEvent([this](EventType type, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
     for (const std::unique_ptr<PodAdditions>& additions : additions_)

@@ -21,46 +21,63 @@ constexpr int kNodesOfAPage = 100;
 
 }  // namespace
 
-Async<placement::SharedPlatforms> NodeImages::Find(std::string image) {
+std::optional<Result<placement::SharedPlatforms>> NodeImages::Find(const kube::ObjectKey& pod,
+                                                                   const std::string& image) {
   Result<inspection::Reference> reference = inspection::Reference::Parse(image);
-  if (!reference) co_return reference.error();
-  if (clock_.Now() >= next_list_) {
-    Result<> read = co_await read_.Call();
-    if (FailedWith(read, kube::Code::kCancelled)) co_return read.error();
+  if (!reference) return reference.error();
+  bool due = clock_.Now() >= next_list_;
+  if (due && !listing_) {
+    listing_ = true;
+    tasks_.Spawn("list nodes", Run());
   }
-  if (!index_) co_return error_;
-  co_return std::make_shared<const placement::ImagePlatforms>(index_->Find(*reference));
+  placement::ImagePlatforms platforms;
+  if (index_) platforms = index_->Find(*reference);
+  if (listing_ && platforms.platforms.empty()) {
+    waiting_.insert(pod);
+    return std::nullopt;
+  }
+  if (!index_) return *error_;
+  return std::make_shared<const placement::ImagePlatforms>(std::move(platforms));
 }
 
-Async<> NodeImages::Read() {
-  // Another call may have read them while this one waited.
-  if (clock_.Now() < next_list_) co_return kube::Ok();
-  Result<> listed = co_await List();
-  if (listed || listed.error().code() == kube::Code::kCancelled) co_return listed;
-  LOG_EVERY_N(WARNING, 100) << listed.error();
-  error_ = listed.error();
-  next_list_ = clock_.Now() + kListNodesEvery;
-  co_return listed;
-}
-
-Async<> NodeImages::List() {
+kube::asio::awaitable<void> NodeImages::Run() {
+  co_await kube::IgnoreCancellation();
   NodeImageIndex index(kMaxNodeImageBytes);
-  kube::ListOptions options{.limit = kNodesOfAPage};
-  kube::ListPages pages(client_, kube::kNodes, std::move(options), /*protobuf=*/true);
-  while (pages.more()) {
-    Result<kube::RawList> page = co_await pages.Next();
-    if (!page) co_return page.error().Prefix("list nodes for their images");
-    for (const std::string& node : page->items) {
-      // One that cannot be read hides none of the others.
-      if (!index.Add(node)) VLOG(1) << "a node is not valid protobuf";
-    }
+  Result<> listed = co_await List(index);
+  if (FailedWith(listed, kube::Code::kCancelled)) co_return;
+  error_.reset();
+  if (!listed) {
+    LOG_EVERY_N(WARNING, 100) << listed.error();
+    error_ = listed.error();
   }
   if (index.left_out() > 0) {
     LOG_FIRST_N(WARNING, 1) << index.left_out() << " names of images of " << index.nodes()
                             << " nodes are left out: more than " << kMaxNodeImageBytes << " bytes";
   }
   next_list_ = clock_.Now() + kListNodesEvery + kForEachNode * static_cast<int>(index.nodes());
-  index_ = std::move(index);
+  // What was known stays, if the list failed.
+  if (listed) index_ = std::move(index);
+  listing_ = false;
+  std::set<kube::ObjectKey> waiting = std::move(waiting_);
+  waiting_.clear();
+  if (!wake_) co_return;
+  for (const kube::ObjectKey& pod : waiting) wake_(pod);
+}
+
+Async<> NodeImages::List(NodeImageIndex& index) {
+  kube::TimePoint deadline = clock_.Now() + kListNodesTimeout;
+  kube::ListOptions options{.limit = kNodesOfAPage};
+  kube::ListPages pages(client_, kube::kNodes, std::move(options), /*protobuf=*/true);
+  while (pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (!page) co_return page.error().Prefix("list nodes for their images");
+    if (clock_.Now() > deadline)
+      co_return kube::Error::DeadlineExceeded("list nodes for their images");
+    for (const std::string& node : page->items) {
+      // One that cannot be read hides none of the others.
+      if (!index.Add(node)) VLOG(1) << "a node is not valid protobuf";
+    }
+  }
   co_return kube::Ok();
 }
 

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeImages: finds out which nodes have an image.
 //
+//   std::optional<Result<SharedPlatforms>> nodes = images.Find(pod, "r.io/app:1");
+//   if (!nodes) ...   // the nodes are being listed; OnListed() is called with `pod` then
+//
 // Nodes are listed, not watched: their heartbeats would be most of what the controller reads. They
 // are only listed for an image that no registry can tell of, and then at most once in
-// kListNodesEvery and kForEachNode for each of them, whatever pods ask. Thread: one.
+// kListNodesEvery and kForEachNode for each of them, whatever pods ask. No caller waits for the
+// list. Thread: one.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "cluster-controller/node_image_index.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
-#include "kube/base/shared_call.h"
+#include "kube/base/error.h"
+#include "kube/base/task_group.h"
 #include "kube/client/client.h"
+#include "kube/types/resource.h"
 #include "placement/platforms.h"
 
 namespace cluster_controller {
@@ -26,27 +34,40 @@ inline constexpr std::chrono::milliseconds kForEachNode{20};
 // Of the names of images.
 inline constexpr size_t kMaxNodeImageBytes = 6u << 20;
 
+// For all pages of a list.
+inline constexpr std::chrono::seconds kListNodesTimeout{120};
+
 class NodeImages {
  public:
-  // Both outlive it.
-  NodeImages(kube::Client& client, kube::Clock& clock)
-      : client_(client), clock_(clock), read_([this] { return Read(); }) {}
+  // All outlive it except `tasks`, which must have stopped before it is destroyed.
+  NodeImages(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks)
+      : client_(client), clock_(clock), tasks_(tasks) {}
 
-  // The platforms of the nodes that have the image, by the last list that was read; none if no node
-  // has it. Errors: kInvalid for a name that is none; the API server's.
-  kube::Async<placement::SharedPlatforms> Find(std::string image);
+  // `wake` is called with each pod that got nullopt, once the nodes are listed.
+  void OnListed(std::function<void(const kube::ObjectKey&)> wake) { wake_ = std::move(wake); }
+
+  // The platforms of the nodes that have the image, by the last list; none if no node has it.
+  // nullopt: a list may tell of nodes that have it by now.
+  // Errors: kInvalid for a name that is none; the API server's, of the last list.
+  std::optional<kube::Result<placement::SharedPlatforms>> Find(const kube::ObjectKey& pod,
+                                                               const std::string& image);
+  // To be called when the pod is deleted.
+  void Forget(const kube::ObjectKey& pod) { waiting_.erase(pod); }
 
  private:
-  // Lists the nodes if it is time. Errors: of the last list, while there was none without.
-  kube::Async<> Read();
-  kube::Async<> List();
+  kube::asio::awaitable<void> Run();
+  // Lists the nodes into `index`, which has what was read also after an error.
+  kube::Async<> List(NodeImageIndex& index);
 
   kube::Client& client_;
   kube::Clock& clock_;
-  kube::SharedCall<void> read_;
+  kube::TaskGroup& tasks_;
+  std::function<void(const kube::ObjectKey&)> wake_;
   std::optional<NodeImageIndex> index_;
-  kube::Error error_;  // while there is no index
+  std::optional<kube::Error> error_;  // of the last list
   kube::TimePoint next_list_{};
+  bool listing_ = false;
+  std::set<kube::ObjectKey> waiting_;
 };
 
 }  // namespace cluster_controller

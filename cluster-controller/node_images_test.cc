@@ -7,6 +7,8 @@
 #include <boost/asio/io_context.hpp>
 
 #include "cluster-controller/testing/node_with_images.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -18,14 +20,30 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Code;
 using kube::FailsWith;
+using kube::IsOk;
 using placement::Platform;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 class NodeImagesTest : public ::testing::Test {
  protected:
+  NodeImagesTest() {
+    nodes_.OnListed([this](const kube::ObjectKey& pod) { woken_.push_back(pod.name); });
+  }
+  ~NodeImagesTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
+
+  // Like a pod: again once it is woken.
   kube::Result<placement::SharedPlatforms> Find(const std::string& image) {
-    return kube::Run(io_, nodes_.Find(image));
+    auto found = nodes_.Find({"ns", "web"}, image);
+    if (found) return *found;
+    kube::Drain(io_);
+    EXPECT_THAT(woken_, ElementsAre("web"));
+    woken_.clear();
+    found = nodes_.Find({"ns", "web"}, image);
+    EXPECT_TRUE(found);
+    return found ? *found : kube::Error::Internal("waits");
   }
   std::vector<Platform> Platforms(const std::string& image) {
     auto found = Find(image);
@@ -35,7 +53,9 @@ class NodeImagesTest : public ::testing::Test {
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
-  NodeImages nodes_{api_, clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  std::vector<std::string> woken_;
+  NodeImages nodes_{api_, clock_, tasks_};
 };
 
 TEST_F(NodeImagesTest, NodesAreListedSeldomWhateverIsAsked) {
@@ -52,6 +72,19 @@ TEST_F(NodeImagesTest, NodesAreListedSeldomWhateverIsAsked) {
   clock_.Advance(20ms);
   EXPECT_THAT(Platforms("r.io/app:2"), ElementsAre(Platform{"linux", "s390x"}));
   EXPECT_EQ(Platforms("r.io/app:1").size(), 2u);
+}
+
+// A pod that can have an answer does not wait for a newer one.
+TEST_F(NodeImagesTest, NoPodWaitsForAListWithoutNeed) {
+  api_.Create(NodeWithImages("n", "linux", "arm64", {{"r.io/app:1"}}));
+  EXPECT_EQ(Platforms("r.io/app:1").size(), 1u);
+  clock_.Advance(1min);
+  EXPECT_TRUE(nodes_.Find({"ns", "known"}, "r.io/app:1"));
+  EXPECT_FALSE(nodes_.Find({"ns", "new"}, "r.io/app:2"));
+  EXPECT_FALSE(nodes_.Find({"ns", "deleted"}, "r.io/app:2"));
+  nodes_.Forget({"ns", "deleted"});
+  kube::Drain(io_);
+  EXPECT_THAT(woken_, ElementsAre("new"));
 }
 
 TEST_F(NodeImagesTest, AFailedListIsNotRepeatedForEachPod) {

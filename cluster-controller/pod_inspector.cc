@@ -37,9 +37,8 @@ Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
   return kube::Ok();
 }
 
-// Whether the nodes may know an image that its registry did not tell of.
-bool MayBeOnNodes(const kube::Error& error) {
-  return error.code() == kube::Code::kNotFound || error.code() == kube::Code::kUnavailable ||
+bool IsOutage(const kube::Error& error) {
+  return error.code() == kube::Code::kUnavailable ||
          error.code() == kube::Code::kDeadlineExceeded || error.code() == kube::Code::kThrottled;
 }
 
@@ -73,36 +72,37 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) 
   co_return wanted;
 }
 
-Async<Inspected> PodInspector::OnNodes(std::string image, kube::Error otherwise) {
-  Result<SharedPlatforms> nodes = co_await nodes_.Find(image);
-  if (nodes && !(*nodes)->platforms.empty()) {
-    Inspected inspected{std::move(*nodes)};
-    co_return inspected;
-  }
-  co_return nodes ? otherwise : otherwise.Prefix(nodes.error().message());
+PodInspector::Known PodInspector::FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
+                                              const kube::Error& otherwise) {
+  std::optional<Result<SharedPlatforms>> nodes = nodes_.Find(pod, image);
+  if (!nodes) return std::nullopt;
+  if (!*nodes) return otherwise.Prefix(nodes->error().message());
+  if ((**nodes)->platforms.empty()) return otherwise;
+  return Inspected{std::move(**nodes)};
 }
 
-Async<std::optional<Inspected>> PodInspector::Known(kube::ObjectKey pod, const Wanted& wanted) {
+PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted& wanted,
+                                       bool last_attempt) {
   const std::string& image = wanted.request.image;
   if (wanted.never_pull) {
-    kube::Error nowhere = kube::Error::NotFound(
-        "inspect " + image + ": no node has the image, and its pull policy is Never");
-    Result<Inspected> on_nodes = co_await OnNodes(image, std::move(nowhere));
-    if (!on_nodes) co_return on_nodes.error();
-    co_return std::optional(std::move(*on_nodes));
+    return FindOnNodes(pod, image,
+                       kube::Error::NotFound("inspect " + image.substr(0, kShownName) +
+                                             ": no node has the image, and its pull policy is "
+                                             "Never"));
   }
-  std::optional<Result<Inspected>> known = queue_.Submit(pod, wanted.request);
-  if (!known) co_return std::optional<Inspected>();
-  if (*known) co_return std::optional(std::move(**known));
+  Known known = queue_.Submit(pod, wanted.request);
+  if (!known || *known || wanted.request.always_pull) return known;
+  // A registry that fails once would pin the pod to the nodes that have the image already.
   const kube::Error error = known->error();
-  if (wanted.request.always_pull || !MayBeOnNodes(error)) co_return error;
-  Result<Inspected> on_nodes = co_await OnNodes(image, error);
-  if (!on_nodes) co_return on_nodes.error();
-  on_nodes->stale = image + " is on nodes; " + error.message();
-  co_return std::optional(std::move(*on_nodes));
+  bool nodes_decide = error.code() == kube::Code::kNotFound || (last_attempt && IsOutage(error));
+  if (!nodes_decide) return known;
+  Known on_nodes = FindOnNodes(pod, image, error);
+  if (on_nodes && *on_nodes) (*on_nodes)->stale = image + " is on nodes; " + error.message();
+  return on_nodes;
 }
 
-Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod) {
+Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod,
+                                                      bool last_attempt) {
   Images images = Images::Of(pod);
   kube::ObjectKey key = images.pod;
   bool reads = !images.secrets.empty();
@@ -127,11 +127,11 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
   std::optional<kube::Error> error;
   bool complete = true;
   for (const Wanted& wanted : *all) {
-    Result<std::optional<Inspected>> known = co_await Known(key, wanted);
+    Known known = Find(key, wanted, last_attempt);
     if (!known) {
-      if (!error) error = known.error();
-    } else if (!*known) {
       complete = false;
+    } else if (!*known) {
+      if (!error) error = known->error();
     } else {
       platforms.push_back(std::move((*known)->platforms));
       if (stale.empty()) stale = std::move((*known)->stale);
@@ -166,6 +166,7 @@ Async<> PodInspector::Prefetch(Images images) {
 
 void PodInspector::Forget(const kube::ObjectKey& pod) {
   queue_.Forget(pod);
+  nodes_.Forget(pod);
   readers_.Leave(pod);
   memory_.Leave(pod);
 }

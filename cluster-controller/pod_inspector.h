@@ -2,7 +2,7 @@
 // PodInspector: finds the platforms that all images of a pod have in common. Its images are
 // inspected at the same time. Where no registry can tell, the nodes that have the image do: with
 // the pull policy Never, and with IfNotPresent if the registry denies that it has the image, or
-// does not answer.
+// still does not answer at the last attempt.
 //
 // The memory for images and secrets that wait is limited by namespace and in total, and so is the
 // number of pods that read their secrets at a time. A pod beyond a limit is queued, and woken when
@@ -77,7 +77,8 @@ class PodInspector {
   // call. Errors: that of the first image that cannot be inspected (it names image, registry and
   // cause), kInvalid for too many images or too long names, or the API server's for a pull secret.
   // After a result or an error, the next call starts again.
-  kube::Async<std::optional<PodImages>> Inspect(const kube::core::Pod& pod);
+  kube::Async<std::optional<PodImages>> Inspect(const kube::core::Pod& pod,
+                                                bool last_attempt = false);
   // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
   bool CanPrefetch() const;
@@ -90,10 +91,12 @@ class PodInspector {
     bool never_pull = false;
   };
   kube::Async<std::vector<Wanted>> WantedFor(Images images);
-  // What is known of an image; nullopt after queueing its inspection. Does not keep `wanted`.
-  kube::Async<std::optional<inspection::Inspected>> Known(kube::ObjectKey pod,
-                                                          const Wanted& wanted);
-  kube::Async<inspection::Inspected> OnNodes(std::string image, kube::Error otherwise);
+  using Known = std::optional<kube::Result<inspection::Inspected>>;
+  // What is known of an image; nullopt: not yet.
+  Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt);
+  // `otherwise`: if no node has the image.
+  Known FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
+                    const kube::Error& otherwise);
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;

@@ -109,7 +109,7 @@ class PodInspectorTest : public ::testing::Test {
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   PullSecrets secrets_{api_, clock_};
-  NodeImages nodes_{api_, clock_};
+  NodeImages nodes_{api_, clock_, tasks_};
   std::optional<PodInspector> inspector_;
   std::vector<std::string> woken_;
 };
@@ -249,10 +249,12 @@ TEST_F(PodInspectorTest, AnImageThatIsOnlyMountedIsReadAsAVolume) {
 
 TEST_F(PodInspectorTest, AnImageThatIsNeverPulledIsThatOfItsNodes) {
   Pod pod = MakePod("web").Image("r.io/app:1", "Never");
+  EXPECT_FALSE(Inspect(pod));
   EXPECT_THAT(kube::Run(io_, inspector_->Inspect(pod)),
               FailsWith(Code::kNotFound, HasSubstr("no node has the image")));
   api_.Create(NodeWithImages("n", "linux", "s390x", {{"r.io/app:1"}}));
   clock_.Advance(1min);
+  EXPECT_FALSE(Inspect(pod));
   auto result = kube::Run(io_, inspector_->Inspect(pod));
   ASSERT_TRUE(result && *result);
   EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
@@ -261,34 +263,43 @@ TEST_F(PodInspectorTest, AnImageThatIsNeverPulledIsThatOfItsNodes) {
   EXPECT_THAT(images_.requests(), IsEmpty());
 }
 
-// Only if it may be used without being pulled again.
+// Only if it may be used without being pulled again, and not after the first failure of a registry.
 TEST_F(PodInspectorTest, ARegistryThatCannotTellLeavesItToTheNodes) {
   api_.Create(NodeWithImages("n", "linux", "s390x", {{"r.io/app:1"}}));
   struct Row {
     kube::Error error;
     bool nodes;
+    bool nodes_at_last;
   };
-  for (const Row& row :
-       {Row{kube::Error::NotFound("404"), true}, Row{kube::Error::Unavailable("503"), true},
-        Row{kube::Error::Throttled("429"), true}, Row{kube::Error::DeadlineExceeded("slow"), true},
-        Row{kube::Error::Unauthenticated("401"), false},
-        Row{kube::Error::PermissionDenied("403"), false},
-        Row{kube::Error::Invalid("no image"), false}}) {
-    for (const char* policy : {"IfNotPresent", "Always"}) {
-      images_.SetDefault(row.error);
-      Pod pod = MakePod("web").Image("r.io/app:1", policy);
-      (void)kube::Run(io_, inspector_->Inspect(pod));
-      kube::Drain(io_);
-      auto result = kube::Run(io_, inspector_->Inspect(pod));
-      if (row.nodes && policy == std::string("IfNotPresent")) {
-        ASSERT_TRUE(result && *result) << row.error;
-        EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
-        EXPECT_EQ((*result)->stale, "r.io/app:1 is on nodes; " + row.error.message());
-      } else {
-        EXPECT_THAT(result, FailsWith(row.error.code())) << policy;
+  for (const Row& row : {Row{kube::Error::NotFound("404"), true, true},
+                         Row{kube::Error::Unavailable("503"), false, true},
+                         Row{kube::Error::Throttled("429"), false, true},
+                         Row{kube::Error::DeadlineExceeded("slow"), false, true},
+                         Row{kube::Error::Unauthenticated("401"), false, false},
+                         Row{kube::Error::PermissionDenied("403"), false, false},
+                         Row{kube::Error::Invalid("no image"), false, false}}) {
+    for (bool last : {false, true}) {
+      for (const char* policy : {"IfNotPresent", "Always"}) {
+        images_.SetDefault(row.error);
+        Pod pod = MakePod("web").Image("r.io/app:1", policy);
+        auto result = kube::Run(io_, inspector_->Inspect(pod, last));
+        // The inspection, then the list of nodes.
+        for (int wait = 0; wait < 2 && result && !*result; ++wait) {
+          kube::Drain(io_);
+          result = kube::Run(io_, inspector_->Inspect(pod, last));
+        }
+        bool nodes =
+            (last ? row.nodes_at_last : row.nodes) && policy == std::string("IfNotPresent");
+        if (nodes) {
+          ASSERT_TRUE(result && *result) << row.error;
+          EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
+          EXPECT_EQ((*result)->stale, "r.io/app:1 is on nodes; " + row.error.message());
+        } else {
+          EXPECT_THAT(result, FailsWith(row.error.code())) << policy;
+        }
+        // The result is not shared any more.
+        clock_.Advance(10s);
       }
-      // The result is not shared any more.
-      clock_.Advance(10s);
     }
   }
 }

@@ -234,7 +234,9 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
   const Pod& pod = placing.pod;
   if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsInspection(pod))
     co_return std::nullopt;
-  auto images = co_await parts_.inspector.Inspect(pod);
+  // A requirement that is set already is not worth further attempts.
+  bool last = placing.attempt == kMaxAttempts || !placement::NeedsRequirement(pod);
+  auto images = co_await parts_.inspector.Inspect(pod, last);
   if (images && !*images) {
     VLOG(1) << placing.log << " waits for the inspection of its images";
     co_return Outcome::After(kResultOverdue);
@@ -244,8 +246,7 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
     placing.decision.stale_inspection = std::move((*images)->stale);
     co_return std::nullopt;
   }
-  bool again = placing.attempt < kMaxAttempts && placement::NeedsRequirement(pod);
-  if (again && !placing.config_being_deleted()) {
+  if (!last && !placing.config_being_deleted()) {
     Result<Outcome> later = co_await RecordFailedInspection(placing, images.error());
     co_return later;
   }

@@ -48,7 +48,7 @@ TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndRemovesTheGate) {
 }
 
 TEST_F(PodReconcilerTest, ImagesOfAnotherOperatingSystemRequireItInTheSameWrite) {
-  images_.SetPlatforms("r.io/app:1", {{"windows", "amd64", "10.0.20348"}});
+  images_.SetPlatforms("r.io/app:1", {{"windows", "amd64", "10.0.17763"}});
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
@@ -66,7 +66,7 @@ TEST_F(PodReconcilerTest, ImagesOfAnotherOperatingSystemRequireItInTheSameWrite)
   EXPECT_EQ(required, (std::map<std::string, std::string>{
                           {std::string(api::kArchLabel), "amd64"},
                           {std::string(api::kOsLabel), "windows"},
-                          {std::string(api::kWindowsBuildLabel), "10.0.20348"}}));
+                          {std::string(api::kWindowsBuildLabel), "10.0.17763"}}));
 }
 
 TEST_F(PodReconcilerTest, ARegistryThatFailsIsAnEventIfTheImageIsKnown) {

@@ -82,9 +82,13 @@ class Reader {
   Async<ImagePlatforms> ReadIndex(Manifest index, int depth) {
     ImagePlatforms image;
     image.platforms = std::move(index.platforms);
-    auto merge = [&image](ImagePlatforms inner) {
+    // An image that runs decides; one that never runs only if no other is there.
+    bool runs = !image.platforms.empty();
+    bool never_runs = false;
+    auto merge = [&](ImagePlatforms inner) {
       image.platforms.insert(image.platforms.end(), inner.platforms.begin(), inner.platforms.end());
-      image.every |= inner.every;
+      never_runs |= inner.every;
+      runs |= !inner.every && !inner.platforms.empty();
     };
     if (!index.nested.empty() && depth + 1 >= kMaxDepth)
       co_return Error::Invalid("indexes nested too deep");
@@ -98,6 +102,7 @@ class Reader {
       if (!inner) co_return inner.error();
       merge(std::move(*inner));
     }
+    image.every = never_runs && !runs;
     SortUnique(image.platforms);
     // All entries included: this bounds the cached size of an image.
     if (image.platforms.size() > kMaxPlatforms)

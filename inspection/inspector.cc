@@ -139,9 +139,10 @@ class Inspector final : public ImageInspector {
   }
 
   std::string SharingKey(const ImageRequest& request) const override {
-    std::string key = std::to_string(generation_->number) + " " + request.image +
-                      (request.use == Use::kVolume ? " volume" : "") +
-                      (request.always_pull ? " always" : "");
+    // The image comes last: tenants write it, and it may be any text.
+    std::string key = std::to_string(generation_->number) +
+                      (request.use == Use::kVolume ? " volume" : " container") +
+                      (request.always_pull ? " always " : " cached ") + request.image;
     if (request.keyring == nullptr) return key;
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) return key;

@@ -182,6 +182,11 @@ TEST_F(InspectorTest, OnlyRequestsWithTheSameAnswerHaveTheSameSharingKey) {
   next = plain;
   next.always_pull = true;
   EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second);
+  for (const char* suffix : {" always", " volume", " cached", " container"}) {
+    next = plain;
+    next.image += suffix;
+    EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second) << suffix;
+  }
   next = plain;
   for (const char* user : {"u", "v"}) {
     next.keyring = KeyringFor(user, "p");
@@ -333,6 +338,17 @@ TEST_F(InspectorTest, AVolumeOfASingleManifestIsForEveryPlatform) {
   EXPECT_EQ(*volume("app@" + digest), placement::AllArchitectures());
   EXPECT_THAT(*Inspect("app@" + digest), ElementsAre("ppc64le"));
   EXPECT_EQ(*volume("app@" + digest), placement::AllArchitectures());
+}
+
+TEST_F(InspectorTest, ABundleBesideAnImageDoesNotHideItsPlatforms) {
+  std::string bundle =
+      registry_.PutImage("app", "", {"linux", "amd64"},
+                         R"({"operators.operatorframework.io.bundle.mediatype.v1":"registry+v1"})");
+  std::string arm = registry_.PutImage("app", "", {"linux", "arm64"});
+  registry_.PutManifest("app", "both", IndexOf({bundle, arm}), kOciIndex);
+  registry_.PutManifest("app", "alone", IndexOf({bundle}), kOciIndex);
+  EXPECT_THAT(*Inspect("app:both"), ElementsAre("amd64", "arm64"));
+  EXPECT_EQ(*Inspect("app:alone"), placement::AllArchitectures());
 }
 
 TEST_F(InspectorTest, AnOperatorBundleIsForAllArchitectures) {

@@ -57,6 +57,15 @@ void Restrict(std::set<std::string>& values, const std::set<std::string>& all) {
   std::erase_if(values, [&](const std::string& value) { return !all.contains(value); });
 }
 
+// What is left of it.
+TermAddition LeftOf(const Appended& appended, TermAddition now) {
+  Restrict(now.architectures, appended.architectures);
+  bool tells_build = !now.windows_builds.empty();
+  if (!appended.windows_builds.empty()) Restrict(now.windows_builds, appended.windows_builds);
+  if (now.architectures.empty() || (tells_build && now.windows_builds.empty())) return {};
+  return now;
+}
+
 // Appends what `before` does not say yet of `now`, which has at least one architecture.
 bool Append(const Appended& before, const TermAddition& now, const Pod& pod,
             NodeSelectorTerm& term) {
@@ -100,7 +109,18 @@ Requirement NarrowRequirement(Pod& pod, const CommonPlatforms& now) {
   Requirement required;
   const ArchitectureSet before = RequiredBefore(pod);
   if (before.empty()) return required;
+  TermAdditions additions(now);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
+  size_t bytes = 0;
+  for (const NodeSelectorTerm& term : RequiredOf(pod).node_selector_terms()) {
+    if (std::optional<Appended> appended = AppendedTo(term, pod))
+      bytes += LeftOf(*appended, additions.For(of_pod.In(term))).Bytes();
+  }
+  if (bytes > kMaxAddedBytes) {
+    required.result = RequirementResult::kTooLarge;
+    required.architectures = before;
+    return required;
+  }
   bool narrower = false;
   for (NodeSelectorTerm& term : *pod.mutable_spec()
                                      ->mutable_affinity()
@@ -109,11 +129,8 @@ Requirement NarrowRequirement(Pod& pod, const CommonPlatforms& now) {
                                      ->mutable_node_selector_terms()) {
     std::optional<Appended> appended = AppendedTo(term, pod);
     if (!appended) continue;
-    TermAddition left = AdditionFor(of_pod.In(term), now);
-    Restrict(left.architectures, appended->architectures);
-    bool tells_build = !left.windows_builds.empty();
-    if (!appended->windows_builds.empty()) Restrict(left.windows_builds, appended->windows_builds);
-    if (left.architectures.empty() || (tells_build && left.windows_builds.empty())) {
+    TermAddition left = LeftOf(*appended, additions.For(of_pod.In(term)));
+    if (left.architectures.empty()) {
       AddNowhere(term);
       narrower = true;
       continue;

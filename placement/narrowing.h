@@ -32,7 +32,8 @@ ArchitectureSet RequiredBefore(const kube::core::Pod& pod);
 
 // Restricts what ApplyRequirement() has set to what the images have in common now, and the labels
 // with it. kKept: that is no less than before, and nothing was changed. kNowhere: nothing is left
-// in any term; no node can run the pod, and it gets the label no-supported-arch.
+// in any term; no node can run the pod, and it gets the label no-supported-arch. kTooLarge: nothing
+// was changed.
 Requirement NarrowRequirement(kube::core::Pod& pod, const CommonPlatforms& now);
 
 }  // namespace placement

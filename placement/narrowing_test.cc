@@ -257,5 +257,25 @@ TEST(NarrowingTest, OnlyWhatTheLabelsNameIsTakenForTheRequirement) {
   EXPECT_TRUE(RequiredBefore(Pod()).empty());
 }
 
+TEST(NarrowingTest, ManyTermsAreNotMultipliedByWhatImagesSay) {
+  CommonPlatforms windows;
+  windows.by_os["windows"] = {"amd64"};
+  for (int i = 0; i < 1000; ++i) windows.windows_builds.insert("10.0." + std::to_string(i));
+  Pod pod = MakePod("web");
+  ApplyRequirement(pod, ArchitectureSet{"amd64"});
+  auto& terms = *pod.mutable_spec()
+                     ->mutable_affinity()
+                     ->mutable_node_affinity()
+                     ->mutable_required_during_scheduling_ignored_during_execution()
+                     ->mutable_node_selector_terms();
+  const auto term = terms[0];
+  for (int i = 0; i < 1000; ++i) *terms.Add() = term;
+  std::string before = pod.SerializeAsString();
+  Requirement required = NarrowRequirement(pod, windows);
+  EXPECT_EQ(required.result, RequirementResult::kTooLarge);
+  EXPECT_EQ(required.architectures, ArchitectureSet{"amd64"});
+  EXPECT_EQ(pod.SerializeAsString().size(), before.size());
+}
+
 }  // namespace
 }  // namespace placement

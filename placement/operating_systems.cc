@@ -24,9 +24,9 @@ bool Satisfies(const NodeSelectorRequirement& expression, std::string_view os) {
 
 OperatingSystems OperatingSystems::Of(const kube::core::Pod& pod) {
   OperatingSystems systems;
-  if (!pod.spec().os().name().empty()) systems.required_.push_back(pod.spec().os().name());
+  systems.of_spec_ = pod.spec().os().name();
   auto selected = pod.spec().node_selector().find(std::string(api::kOsLabel));
-  if (selected != pod.spec().node_selector().end()) systems.required_.push_back(selected->second);
+  if (selected != pod.spec().node_selector().end()) systems.selected_ = selected->second;
   return systems;
 }
 
@@ -39,22 +39,22 @@ OperatingSystems OperatingSystems::In(const kube::core::NodeSelectorTerm& term) 
 }
 
 bool OperatingSystems::Allow(std::string_view os) const {
-  return std::all_of(required_.begin(), required_.end(),
-                     [&](std::string_view name) { return name == os; }) &&
+  return (of_spec_.empty() || of_spec_ == os) && (!selected_ || *selected_ == os) &&
          std::all_of(expressions_.begin(), expressions_.end(),
                      [&](auto* expression) { return Satisfies(*expression, os); });
 }
 
 bool OperatingSystems::AreNamed() const {
-  return !required_.empty() ||
+  return !of_spec_.empty() || selected_ ||
          std::any_of(expressions_.begin(), expressions_.end(),
                      [](auto* expression) { return expression->operator_() == "In"; });
 }
 
 // One expression that names only these is enough: the others can only exclude some of them.
-bool OperatingSystems::AllIn(const std::set<std::string>& systems) const {
+bool OperatingSystems::RestrictNodesTo(const std::set<std::string>& systems) const {
   auto is_one = [&](const auto& os) { return systems.contains(std::string(os)); };
-  return std::any_of(required_.begin(), required_.end(), is_one) ||
+  bool only_linux = systems.size() == 1 && systems.contains("linux");
+  return (only_linux && of_spec_ == "linux") || (selected_ && is_one(*selected_)) ||
          std::any_of(expressions_.begin(), expressions_.end(), [&](auto* expression) {
            return expression->operator_() == "In" &&
                   std::all_of(expression->values().begin(), expression->values().end(), is_one);

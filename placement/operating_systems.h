@@ -7,6 +7,7 @@
 //   of_term.Allow("windows")
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,11 +28,13 @@ class OperatingSystems {
   bool Allow(std::string_view os) const;
   // Whether they are named one by one; false for all of them, and for "not windows".
   bool AreNamed() const;
-  // Whether they are named and all in `systems`.
-  bool AllIn(const std::set<std::string>& systems) const;
+  // Whether the scheduler only considers nodes with one of `systems`. Its nodes are not restricted
+  // by spec.os, which the kubelet checks; linux is not worth an expression.
+  bool RestrictNodesTo(const std::set<std::string>& systems) const;
 
  private:
-  std::vector<std::string_view> required_;
+  std::string_view of_spec_;
+  std::optional<std::string_view> selected_;  // by the node selector
   std::vector<const kube::core::NodeSelectorRequirement*> expressions_;
 };
 

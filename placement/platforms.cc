@@ -2,6 +2,7 @@
 #include "placement/platforms.h"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <optional>
 #include <utility>
@@ -22,12 +23,21 @@ std::map<std::string, ArchitectureSet> ByOs(const ImagePlatforms& image) {
   return by_os;
 }
 
-// nullopt if an entry for Windows does not tell its build: nodes of any build may run it.
+// "10.0.17763" -> whether nodes of later builds cannot run it.
+bool NeedsItsBuild(std::string_view build) {
+  constexpr int kFirstOfStableAbi = 20348;
+  int number = 0;
+  std::string_view last = build.substr(build.rfind('.') + 1);
+  auto [end, failure] = std::from_chars(last.data(), last.data() + last.size(), number);
+  return failure == std::errc() && number < kFirstOfStableAbi;
+}
+
+// nullopt if nodes of other builds can run the image, or it does not tell.
 std::optional<std::set<std::string>> WindowsBuilds(const ImagePlatforms& image) {
   std::set<std::string> builds;
   for (const Platform& platform : image.platforms) {
     if (platform.os != kWindows) continue;
-    if (platform.windows_build.empty()) return std::nullopt;
+    if (!NeedsItsBuild(platform.windows_build)) return std::nullopt;
     builds.insert(platform.windows_build);
   }
   return builds;

@@ -58,8 +58,9 @@ struct CommonPlatforms {
   bool every = false;
   // By operating system; without empty sets. Empty if `every`.
   std::map<std::string, ArchitectureSet> by_os;
-  // The builds of Windows that all images are for; empty: not known, or none in common. (With
-  // Hyper-V isolation, a node runs images of other builds too.)
+  // The builds of Windows that nodes must have; empty: any. Only if all images tell theirs and one
+  // is older than 20348: since then, newer nodes run older images, as they do with Hyper-V
+  // isolation, for which a RuntimeClass selects the build.
   std::set<std::string> windows_builds;
 };
 

@@ -39,22 +39,22 @@ TEST(PlatformsTest, ImagesThatNeverRunRestrictNothing) {
               ElementsAre("riscv64"));
 }
 
-TEST(PlatformsTest, BuildsOfWindowsAreThoseInCommon) {
+TEST(PlatformsTest, OldImagesForWindowsNeedTheirBuild) {
   SharedPlatforms old = Image({{"windows", "amd64", "10.0.17763"}});
+  SharedPlatforms two =
+      Image({{"windows", "amd64", "10.0.14393"}, {"windows", "amd64", "10.0.17763"}});
+  SharedPlatforms stable = Image({{"windows", "amd64", "10.0.20348"}});
+  SharedPlatforms any = Image({{"windows", "amd64"}});
   SharedPlatforms both =
       Image({{"windows", "amd64", "10.0.17763"}, {"windows", "amd64", "10.0.20348"}});
-  SharedPlatforms any = Image({{"windows", "amd64"}});
-  SharedPlatforms partly = Image({{"windows", "amd64"}, {"windows", "amd64", "10.0.20348"}});
-  EXPECT_THAT(CommonOf({both}).windows_builds, ElementsAre("10.0.17763", "10.0.20348"));
-  EXPECT_THAT(CommonOf({both, any, old}).windows_builds, ElementsAre("10.0.17763"));
-  EXPECT_THAT(CommonOf({partly}).windows_builds, IsEmpty());
-  // With Hyper-V isolation they can still run.
-  CommonPlatforms different = CommonOf({old, Image({{"windows", "amd64", "10.0.20348"}})});
+  EXPECT_THAT(CommonOf({two}).windows_builds, ElementsAre("10.0.14393", "10.0.17763"));
+  EXPECT_THAT(CommonOf({two, any, old, stable}).windows_builds, ElementsAre("10.0.17763"));
+  for (const SharedPlatforms& image : {stable, any, both})
+    EXPECT_THAT(CommonOf({image}).windows_builds, IsEmpty());
+  CommonPlatforms different = CommonOf({old, Image({{"windows", "amd64", "10.0.14393"}})});
   EXPECT_THAT(different.windows_builds, IsEmpty());
   EXPECT_THAT(different.On("windows"), ElementsAre("amd64"));
-  // None of the pod's images runs on Windows in the end.
-  SharedPlatforms linux = Image({{"linux", "amd64"}});
-  EXPECT_THAT(CommonOf({linux}).windows_builds, IsEmpty());
+  EXPECT_THAT(CommonOf({old, Image({{"linux", "amd64"}})}).windows_builds, IsEmpty());
 }
 
 }  // namespace

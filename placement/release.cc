@@ -97,6 +97,12 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
           {api::kReasonPredicatesConflict,
            "The pod already constrains kubernetes.io/arch: no requirement was added"});
       return;
+    case RequirementResult::kTooLarge:
+      release.events.push_back({api::kReasonPredicatesConflict,
+                                "The required node affinity has too many terms: no requirement was "
+                                "added",
+                                true});
+      return;
     case RequirementResult::kKept:
       return;
   }

@@ -51,6 +51,14 @@ RequirementResult Require(Pod& pod, const Addition& addition) {
                                 ->mutable_affinity()
                                 ->mutable_node_affinity()
                                 ->mutable_required_during_scheduling_ignored_during_execution();
+  size_t bytes = 0;
+  for (const NodeSelectorTerm& term : required.node_selector_terms()) {
+    if (TakesRequirement(term)) bytes += addition(term).Bytes();
+  }
+  if (bytes > kMaxAddedBytes) {
+    SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
+    return RequirementResult::kTooLarge;
+  }
   bool anywhere = false;
   auto add_to = [&](NodeSelectorTerm& term) {
     TermAddition added = addition(term);
@@ -78,9 +86,10 @@ bool NeedsRequirement(const Pod& pod) {
 
 Requirement ApplyRequirement(Pod& pod, const CommonPlatforms& common) {
   Requirement required;
+  TermAdditions additions(common);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
   required.result = Require(pod, [&](const NodeSelectorTerm& term) {
-    TermAddition addition = AdditionFor(of_pod.In(term), common);
+    TermAddition addition = additions.For(of_pod.In(term));
     if (SelectsWindowsBuild(pod, term)) addition.windows_builds.clear();
     required.architectures.insert(addition.architectures.begin(), addition.architectures.end());
     required.operating_systems.insert(addition.operating_systems.begin(),

@@ -13,8 +13,8 @@
 //   - it names no system, and the images are for another one than linux
 //   - it names a system that the images are not for
 //   - it names several, on which the images have no architecture in common
-// and one on node.kubernetes.io/windows-build if it only allows Windows and the images tell their
-// builds.
+// and one on node.kubernetes.io/windows-build if it only allows Windows and the images need certain
+// builds (platforms.h).
 #pragma once
 
 #include <set>
@@ -32,6 +32,7 @@ enum class RequirementResult {
   kNowhere,   // as kSet, but no node satisfies the expression; also label no-supported-arch
   kKept,      // nothing to add: it was set before, as the label shows
   kConflict,  // nothing to add: the user constrains every term; label node-affinity: not-set
+  kTooLarge,  // nothing added: it would be more than 1 MiB; label node-affinity: not-set
 };
 
 // False if kubernetes.io/arch is in the node selector or in every term: no requirement can be

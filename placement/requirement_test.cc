@@ -242,7 +242,10 @@ TEST(RequirementTest, NodeSelectorAndSpecNameTheOperatingSystemToo) {
   spec.mutable_spec()->mutable_os()->set_name("windows");
   for (Pod* pod : {&selector, &spec}) {
     EXPECT_EQ(ApplyRequirement(*pod, both).result, RequirementResult::kSet);
-    EXPECT_EQ(TermsOf(*pod), "kubernetes.io/arch In amd64");
+    // The scheduler does not read spec.os.
+    EXPECT_EQ(TermsOf(*pod), pod == &spec
+                                 ? "kubernetes.io/arch In amd64 & kubernetes.io/os In windows"
+                                 : "kubernetes.io/arch In amd64");
     EXPECT_EQ(LabelsOf(*pod), "amd64= node-affinity=set single-arch=");
   }
   contradiction = selector;
@@ -295,6 +298,29 @@ TEST(RequirementTest, WindowsNodesHaveTheBuildOfTheImages) {
     ApplyRequirement(*pod, images);
     EXPECT_EQ(TermsOf(*pod).find("10.0."), std::string::npos);
   }
+}
+
+// Images may name very many systems, and pods have very many terms.
+TEST(RequirementTest, AdditionsAreBounded) {
+  std::map<std::string, ArchitectureSet> by_os;
+  for (int i = 0; i < 64; ++i)
+    by_os["os" + std::string(28, 'x') + std::to_string(10 + i)] = {"amd64"};
+  Pod one;
+  Requirement got = ApplyRequirement(one, On(by_os));
+  EXPECT_EQ(got.result, RequirementResult::kSet);
+  EXPECT_EQ(got.operating_systems.size(), 8u);
+
+  std::string terms = "zone In a";
+  for (int i = 1; i < 20'000; ++i) terms += "|zone In a";
+  Pod many = PodWithTerms(terms);
+  size_t before = many.ByteSizeLong();
+  EXPECT_EQ(ApplyRequirement(many, On(by_os)).result, RequirementResult::kTooLarge);
+  EXPECT_LT(many.ByteSizeLong(), before + 200);
+  EXPECT_EQ(LabelsOf(many), "node-affinity=not-set");
+  Pod fallback = PodWithTerms(terms);
+  EXPECT_EQ(ApplyFallback(fallback, "amd64"), RequirementResult::kTooLarge);
+  Pod fewer = PodWithTerms(terms.substr(0, 10'000));
+  EXPECT_EQ(ApplyRequirement(fewer, kTwo).result, RequirementResult::kSet);
 }
 
 TEST(RequirementTest, OperatingSystemsOfImagesAreNotTrusted) {

@@ -2,7 +2,7 @@
 #include "placement/term_addition.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 #include "api/names.h"
 
@@ -12,49 +12,75 @@ namespace {
 using kube::core::NodeSelectorRequirement;
 using kube::core::NodeSelectorTerm;
 
-// The systems that these nodes may have and the images are for.
-std::map<std::string, ArchitectureSet> Supported(const OperatingSystems& allowed,
-                                                 const CommonPlatforms& common) {
-  const std::string linux(kLinux);
-  std::map<std::string, ArchitectureSet> supported;
-  auto add = [&](const std::string& os) {
-    ArchitectureSet names = OnlyNames(common.On(os));
-    if (!names.empty() && IsOsName(os) && allowed.Allow(os)) supported.emplace(os, names);
-  };
-  add(linux);
-  // Nodes are linux unless the user says otherwise, or no image is for linux.
-  if (!supported.empty() && !allowed.AreNamed()) return supported;
-  for (const auto& [os, architectures] : common.by_os) add(os);
-  // Images that never run are for every system.
-  if (common.every && supported.empty()) supported.emplace(linux, AllArchitectures());
-  return supported;
-}
+// A real image is for two.
+constexpr size_t kMaxSystems = 8;
 
 }  // namespace
 
-TermAddition AdditionFor(const OperatingSystems& allowed, const CommonPlatforms& common) {
-  std::map<std::string, ArchitectureSet> supported = Supported(allowed, common);
-  if (supported.empty()) return {};
+size_t TermAddition::Bytes() const {
+  constexpr size_t kExpression = 64, kValue = 4;
+  size_t bytes = kExpression;
+  for (const auto* values : {&architectures, &operating_systems, &windows_builds}) {
+    for (const std::string& value : *values) bytes += value.size() + kValue;
+  }
+  return bytes;
+}
+
+TermAdditions::TermAdditions(const CommonPlatforms& common) : common_(common) {
+  for (std::string_view os : {kLinux, kWindows}) AddSystem(std::string(os));
+  for (const auto& [os, architectures] : common.by_os) AddSystem(os);
+}
+
+TermAddition TermAdditions::For(const OperatingSystems& allowed) {
+  Choice choice;
+  choice.named = allowed.AreNamed();
+  for (size_t i = 0; i < systems_.size(); ++i)
+    choice.allowed.push_back(allowed.Allow(systems_[i].name));
+  // The same for most terms, and a pod may have very many.
+  auto [known, is_new] = known_.try_emplace(choice);
+  if (is_new) known->second = Decide(choice);
+  TermAddition addition = known->second;
+  bool linux_by_default = !choice.named && addition.operating_systems.contains(std::string(kLinux));
+  if (linux_by_default || common_.every || allowed.RestrictNodesTo(addition.operating_systems))
+    addition.operating_systems.clear();
+  return addition;
+}
+
+void TermAdditions::AddSystem(const std::string& os) {
+  auto is_same = [&](const System& system) { return system.name == os; };
+  ArchitectureSet names = OnlyNames(common_.On(os));
+  if (names.empty() || !IsOsName(os) || systems_.size() == kMaxSystems ||
+      std::any_of(systems_.begin(), systems_.end(), is_same))
+    return;
+  systems_.push_back({os, std::move(names)});
+}
+
+TermAddition TermAdditions::Decide(const Choice& choice) const {
+  std::vector<const System*> supported;
+  for (size_t i = 0; i < systems_.size(); ++i) {
+    if (!choice.allowed[i]) continue;
+    supported.push_back(&systems_[i]);
+    // Nodes are linux unless the user says otherwise, or no image is for linux.
+    if (!choice.named && systems_[i].name == kLinux) break;
+  }
   TermAddition addition;
-  std::set<std::string> systems;
-  for (const auto& [os, architectures] : supported) {
-    systems.insert(os);
-    ArchitectureSet& all = addition.architectures;
-    if (systems.size() == 1) all = architectures;
-    std::erase_if(all, [&](const std::string& name) { return !architectures.contains(name); });
+  // Images that never run are for every system.
+  if (supported.empty() && common_.every) addition.architectures = AllArchitectures();
+  if (supported.empty()) return addition;
+
+  addition.architectures = supported.front()->architectures;
+  for (const System* system : supported) {
+    addition.operating_systems.insert(system->name);
+    std::erase_if(addition.architectures,
+                  [&](const std::string& name) { return !system->architectures.contains(name); });
   }
   // An architecture of one system would admit nodes of another, whose architectures differ.
   if (addition.architectures.empty()) {
-    auto preferred = supported.find(std::string(kLinux));
-    if (preferred == supported.end()) preferred = supported.begin();
-    systems = {preferred->first};
-    addition.architectures = preferred->second;
+    addition.operating_systems = {supported.front()->name};
+    addition.architectures = supported.front()->architectures;
   }
-  bool linux_by_default = !allowed.AreNamed() && systems.contains(std::string(kLinux));
-  if (!linux_by_default && !common.every && !allowed.AllIn(systems))
-    addition.operating_systems = systems;
-  if (systems == std::set<std::string>{std::string(kWindows)})
-    addition.windows_builds = common.windows_builds;
+  if (addition.operating_systems == std::set<std::string>{std::string(kWindows)})
+    addition.windows_builds = common_.windows_builds;
   return addition;
 }
 

@@ -2,9 +2,12 @@
 // TermAddition: what one term of a required node affinity gets, by the rules of requirement.h.
 #pragma once
 
+#include <compare>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/types/core.pb.h"
 #include "placement/architecture.h"
@@ -13,15 +16,46 @@
 
 namespace placement {
 
+// Of the additions to all terms of a pod. With more, the API server would refuse the pod, after the
+// additions have cost the memory for it.
+inline constexpr size_t kMaxAddedBytes = 1u << 20;
+
 // Without architectures, no node is to match the term.
 struct TermAddition {
   ArchitectureSet architectures = {};
   std::set<std::string> operating_systems = {};
   std::set<std::string> windows_builds = {};
+
+  // About what it takes in JSON.
+  size_t Bytes() const;
 };
 
-// The addition to a term, or to a pod without terms, whose nodes may have the systems `allowed`.
-TermAddition AdditionFor(const OperatingSystems& allowed, const CommonPlatforms& common);
+// What is required of nodes with the allowed operating systems, in any number of terms.
+class TermAdditions {
+ public:
+  // `common` outlives it.
+  explicit TermAdditions(const CommonPlatforms& common);
+
+  TermAddition For(const OperatingSystems& allowed);
+
+ private:
+  struct System {
+    std::string name;
+    ArchitectureSet architectures;
+  };
+  struct Choice {
+    bool named = false;
+    std::vector<bool> allowed;  // of systems_
+    auto operator<=>(const Choice&) const = default;
+  };
+
+  void AddSystem(const std::string& os);
+  TermAddition Decide(const Choice& choice) const;
+
+  const CommonPlatforms& common_;
+  std::vector<System> systems_;  // linux first
+  std::map<Choice, TermAddition> known_;
+};
 
 // Whether the node selector of the pod, or an expression of the term, is on
 // node.kubernetes.io/windows-build.

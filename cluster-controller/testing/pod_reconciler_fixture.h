@@ -177,7 +177,7 @@ class PodReconcilerTest : public testing::Test {
   rules::Asker rules_{client_, clock_};
   inspection::FakeInspector images_;
   PullSecrets secrets_{api_, clock_};
-  NodeImages node_images_{api_, clock_};
+  NodeImages node_images_{api_, clock_, tasks_};
   kube::Metrics metrics_;
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};

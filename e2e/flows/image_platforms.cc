@@ -62,8 +62,9 @@ class ImagePlatformsFlow : public FlowFixture {
   std::optional<Publisher> publisher_;
 };
 
-constexpr char kWindows2022[] =
-    R"({"os":"windows","architecture":"amd64","os.version":"10.0.20348.1668"})";
+// Windows Server 2019.
+constexpr char kWindows2019[] =
+    R"({"os":"windows","architecture":"amd64","os.version":"10.0.17763.5458"})";
 
 TEST_F(ImagePlatformsFlow, TheConfigOfAnEntryWithoutPlatformDecides) {
   std::string image = PushIndex(
@@ -79,11 +80,11 @@ TEST_F(ImagePlatformsFlow, TheConfigOfAnEntryWithoutPlatformDecides) {
 TEST_F(ImagePlatformsFlow, TheOperatingSystemOfAPodSelectsTheEntries) {
   std::string both =
       PushIndex("both", {Entry({"linux", "arm64"}, R"({"os":"linux","architecture":"arm64"})"),
-                         Entry({"windows", "amd64"}, kWindows2022)});
-  std::string windows = PushIndex("windows", {Entry({"windows", "amd64"}, kWindows2022)});
+                         Entry({"windows", "amd64"}, kWindows2019)});
+  std::string windows = PushIndex("windows", {Entry({"windows", "amd64"}, kWindows2019)});
   ASSERT_FALSE(HasFailure());
   const std::string arch(api::kArchLabel), os(api::kOsLabel), build(api::kWindowsBuildLabel);
-  const std::vector<std::string> builds = {"10.0.20348"};
+  const std::vector<std::string> builds = {"10.0.17763"};
   Flow(scene(), "linux and windows")
       .Do(Create(MakePod("default").Image(both)))
       .Do(Create(MakePod("affinity").Image(both).Require(os, {"windows"})))

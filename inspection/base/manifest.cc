@@ -59,10 +59,8 @@ bool IsIndexType(std::string_view media_type) {
   return media_type == kOciIndex || media_type == kDockerList;
 }
 
-// Whether the entry is an attestation or signature, which buildkit adds to indexes, or says that it
-// is no image.
-bool IsNoImage(const Json& entry) {
-  if (!Text(entry, "artifactType").empty()) return true;
+// Whether the entry is an attestation or signature, which buildkit adds to indexes.
+bool IsAnnotatedReference(const Json& entry) {
   const Json* annotations = Member(entry, "annotations");
   if (annotations == nullptr || !annotations->is_object()) return false;
   for (const auto& [key, value] : annotations->items()) {
@@ -97,7 +95,7 @@ Result<Manifest> ParseIndex(const Json& json) {
   if (entries == nullptr || !entries->is_array()) return Error::Invalid("index without manifests");
   if (entries->size() > kMaxEntries) return Error::Invalid("index with more than 1024 entries");
   for (const Json& entry : *entries) {
-    if (!entry.is_object() || IsNoImage(entry)) continue;
+    if (!entry.is_object() || IsAnnotatedReference(entry)) continue;
     if (IsIndexType(Text(entry, "mediaType"))) {
       Result<Descriptor> nested = ParseDescriptor(entry, "nested index");
       if (!nested) return nested.error();
@@ -107,6 +105,8 @@ Result<Manifest> ParseIndex(const Json& json) {
       continue;
     }
     if (NamesNoPlatform(entry)) {
+      // It says that it is no image.
+      if (!Text(entry, "artifactType").empty()) continue;
       Result<Descriptor> image = ParseDescriptor(entry, "index entry");
       if (!image) return image.error();
       if (manifest.without_platform.size() == kMaxWithoutPlatform)

@@ -22,7 +22,9 @@ std::optional<Error> CircuitBreaker::Check(std::span<const std::string> keys) {
   }
   for (const std::string& key : keys) {
     Down* down = down_.Find(key);
-    if (down != nullptr) down->next_probe = now + options_.probe_interval;
+    if (down == nullptr) continue;
+    down->next_probe = now + options_.probe_interval;
+    down->probing = true;
   }
   return std::nullopt;
 }
@@ -31,11 +33,18 @@ void CircuitBreaker::Fail(const std::string& key, const Error& error) {
   kube::TimePoint now = clock_.Now();
   const Down* before = down_.Find(key);
   std::chrono::milliseconds interval = options_.first_probe;
-  if (before != nullptr) interval = std::min(before->interval * 2, options_.probe_interval);
+  if (before != nullptr) interval = before->interval;
+  if (before != nullptr && before->probing)
+    interval = std::min(interval * 2, options_.probe_interval);
   kube::Duration wait = interval;
   if (error.retry_after())
     wait = std::max<kube::Duration>(wait, std::min(*error.retry_after(), kMaxRetryAfter));
   down_.Put(key, {error, now, interval, now + wait});
+}
+
+void CircuitBreaker::Succeed(const std::string& key, kube::TimePoint started) {
+  const Down* down = down_.Find(key);
+  if (down != nullptr && started >= down->failed) down_.Erase(key);
 }
 
 }  // namespace inspection

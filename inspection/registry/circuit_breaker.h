@@ -5,11 +5,12 @@
 //
 //   std::optional<Error> down = breaker.Check({{host, repository}});
 //   if (down) co_return *down;          // the last failure, without a call
+//   kube::TimePoint started = clock.Now();
 //   ... call ...
 //   breaker.Fail(host, error);          // or
-//   breaker.Succeed(host);
+//   breaker.Succeed(host, started);
 //
-// A key stands for what fails together: a host, one of its repositories, a user's quota. Of more
+// A key stands for what fails together: a host, a document, a user's quota. Of more
 // than `capacity` keys, the least recently used one counts as up. Thread: one.
 #pragma once
 
@@ -38,8 +39,10 @@ class CircuitBreaker {
   // The error of the first key that is down. nullopt: the caller may call, and if one of them is
   // down, no other caller until the next interval has passed.
   std::optional<kube::Error> Check(std::span<const std::string> keys);
+  // Of calls that were in flight together, only the probe makes the interval longer.
   void Fail(const std::string& key, const kube::Error& error);
-  void Succeed(const std::string& key) { down_.Erase(key); }
+  // Nothing if the call was `started` before the last failure.
+  void Succeed(const std::string& key, kube::TimePoint started);
 
  private:
   struct Down {
@@ -47,6 +50,7 @@ class CircuitBreaker {
     kube::TimePoint failed;
     std::chrono::milliseconds interval;
     kube::TimePoint next_probe;
+    bool probing = false;
   };
 
   kube::Clock& clock_;

@@ -48,7 +48,7 @@ TEST_F(CircuitBreakerTest, WhatIsDownIsProbedOnceInAnInterval) {
   EXPECT_TRUE(Check("r.io"));
   clock_.Advance(5s);
   EXPECT_FALSE(Check("r.io"));
-  breaker_.Succeed("r.io");
+  breaker_.Succeed("r.io", clock_.Now());
   EXPECT_FALSE(Check("r.io"));
   EXPECT_FALSE(Check("r.io"));
 }
@@ -63,6 +63,19 @@ TEST_F(CircuitBreakerTest, RetryAfterIsRespectedWithinLimits) {
   EXPECT_TRUE(Check("r.io"));
   breaker_.Fail("r.io", Error::Throttled("429").WithRetryAfter(1'000'000s));
   clock_.Advance(kMaxRetryAfter);
+  EXPECT_FALSE(Check("r.io"));
+}
+
+TEST_F(CircuitBreakerTest, CallsInFlightTogetherCountOnce) {
+  kube::TimePoint started = clock_.Now();
+  clock_.Advance(100ms);
+  for (int i = 0; i < 16; ++i) breaker_.Fail("r.io", Error::Unavailable("reset"));
+  // One that began before says nothing of what came after.
+  breaker_.Succeed("r.io", started);
+  EXPECT_TRUE(Check("r.io"));
+  clock_.Advance(1s);
+  EXPECT_FALSE(Check("r.io"));
+  breaker_.Succeed("r.io", clock_.Now());
   EXPECT_FALSE(Check("r.io"));
 }
 

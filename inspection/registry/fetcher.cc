@@ -153,6 +153,7 @@ Async<HttpResponse> Fetcher::Fetch(FetchRequest request, std::optional<Referrer>
   Url first = request.url;
   for (int hops = 0; hops <= options_.redirects; ++hops) {
     Result<HttpResponse> response = co_await CallWithRetries(request, referrer);
+    if (response && request.answered != nullptr) *request.answered = true;
     if (!response || !IsRedirect(response->status)) {
       // Credentials are for the first origin: the challenges of other origins are ignored.
       if (response && !IsSameOrigin(first, request.url)) {

@@ -44,6 +44,8 @@ struct FetchRequest {
   kube::TimePoint deadline;
   // Lowers FetchOptions::attempts for this request.
   int max_attempts = 100;
+  // Set once the origin of `url` has answered. Not owned; may be null.
+  bool* answered = nullptr;
 };
 
 class Fetcher {

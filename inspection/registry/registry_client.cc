@@ -2,11 +2,11 @@
 #include "inspection/registry/registry_client.h"
 
 #include <algorithm>
-#include <array>
 
 #include "inspection/base/digest.h"
 #include "inspection/base/manifest.h"
 #include "inspection/base/reference.h"
+#include "kube/http/no_connection.h"
 
 namespace inspection {
 namespace {
@@ -77,24 +77,33 @@ RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock,
       breaker_(clock, 3 * options_.max_observed, options_.breaker),
       schemes_(options_.max_observed) {}
 
-RegistryClient::Circuits RegistryClient::CircuitsOf(const Repository& repository) {
+RegistryClient::Circuits RegistryClient::CircuitsOf(const Repository& repository,
+                                                    const Call& call) {
   const PullSource& source = repository.source;
   std::string host = LocationOf(source, "");
   std::string users;
   for (const Credential& credential : repository.credentials) users += credential.Identity() + " ";
-  return {.host = "host " + host,
-          .repository = "repository " + host + " " + source.repository,
-          .quota = "quota " + host + " " + Sha256Digest(users)};
+  Circuits circuits{.host = "host " + host,
+                    .document = "document " + host + " " + source.repository + " " + call.path,
+                    .quota = ""};
+  // HEAD does not count at Docker Hub.
+  if (call.method == "GET")
+    circuits.quota = "quota " + host + " " + source.repository + " " + Sha256Digest(users);
+  return circuits;
 }
 
-void RegistryClient::Record(const Circuits& circuits, bool answered,
-                            const Result<HttpResponse>& response) {
-  if (answered) breaker_.Succeed(circuits.host);
+void RegistryClient::Record(const Circuits& circuits, const Outcome& outcome) {
+  const Result<HttpResponse>& response = outcome.response;
+  if (outcome.answered) breaker_.Succeed(circuits.host, outcome.started);
   if (!response) {
-    bool unavailable = FailedWith(response, Code::kUnavailable);
-    if (!unavailable && !FailedWith(response, Code::kDeadlineExceeded)) return;
-    // A slow answer may be the fault of one repository.
-    breaker_.Fail(unavailable && !answered ? circuits.host : circuits.repository, response.error());
+    const Error& error = response.error();
+    bool unavailable = error.code() == Code::kUnavailable;
+    bool no_connection = unavailable && error.reason() == kube::kNoConnection;
+    if (no_connection && !outcome.answered) {
+      breaker_.Fail(circuits.host, error);
+    } else if (unavailable || error.code() == Code::kDeadlineExceeded) {
+      breaker_.Fail(circuits.document, error);
+    }
     return;
   }
   Error error =
@@ -102,12 +111,12 @@ void RegistryClient::Record(const Circuits& circuits, bool answered,
   std::optional<std::chrono::seconds> wait = RetryAfter(*response);
   if (wait) error = error.WithRetryAfter(*wait);
   if (response->status >= 500) {
-    breaker_.Fail(circuits.repository, error);
+    breaker_.Fail(circuits.document, error);
   } else if (response->status == 429) {
-    breaker_.Fail(circuits.quota, error);
+    breaker_.Fail(circuits.quota.empty() ? circuits.document : circuits.quota, error);
   } else {
-    breaker_.Succeed(circuits.repository);
-    breaker_.Succeed(circuits.quota);
+    breaker_.Succeed(circuits.document, outcome.started);
+    if (!circuits.quota.empty()) breaker_.Succeed(circuits.quota, outcome.started);
   }
 }
 
@@ -120,11 +129,11 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
                        .insecure = repository.source.insecure,
                        .deadline = call.deadline,
                        .max_attempts = call.max_attempts};
+  request.answered = call.answered;
   request.origin_headers = repository.source.host.headers;
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
   std::optional<Referrer> none;
   Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(none));
-  *call.answered |= response.has_value();
   co_return response;
 }
 
@@ -264,10 +273,12 @@ Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repositor
 Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call) {
   co_await kube::IgnoreCancellation();
   std::string about = "registry " + repository.source.registry;
-  const Circuits circuits = CircuitsOf(repository);
-  std::optional<Error> down =
-      breaker_.Check(std::array{circuits.host, circuits.repository, circuits.quota});
+  const Circuits circuits = CircuitsOf(repository, call);
+  std::vector<std::string> keys = {circuits.host, circuits.document};
+  if (!circuits.quota.empty()) keys.push_back(circuits.quota);
+  std::optional<Error> down = breaker_.Check(keys);
   if (down) co_return down->Prefix(about);
+  TimePoint started = clock_.Now();
   bool answered = false;
   call.answered = &answered;
   const std::string& configured = repository.source.host.scheme;
@@ -279,7 +290,7 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   } else {
     response = co_await WithScheme(repository, call, std::move(scheme));
   }
-  Record(circuits, answered, response);
+  Record(circuits, {.started = started, .answered = answered, .response = response});
   if (!response) co_return response.error().Prefix(about);
   if (response->status == 200) co_return response;
 

@@ -65,9 +65,9 @@ class RegistryClient {
   // GET of a manifest by tag or digest.
   // Errors: kNotFound, kUnauthenticated and kPermissionDenied (after every credential), kThrottled,
   // kUnavailable, kInvalid (not the digest that was requested or sent by the registry, too large),
-  // kDeadlineExceeded, kCancelled. While something is down (circuit_breaker.h), the last of these
-  // without a call: a host to which no connection is possible, a repository whose calls fail or
-  // time out, and a limit of requests for these credentials.
+  // kDeadlineExceeded, kCancelled. While something is down (circuit_breaker.h), the last failure
+  // without a call: of a host to which no connection is possible, a document that cannot be read,
+  // or a limit of requests for these credentials.
   kube::Async<Document> Manifest(const Repository& repository, std::string version,
                                  kube::TimePoint deadline);
   // HEAD of a manifest: the digest that the registry sends, unverified; nullopt if it sends none.
@@ -85,7 +85,7 @@ class RegistryClient {
     std::string accept;
     kube::TimePoint deadline;
     int max_attempts = 100;
-    // Set once the registry itself has answered. Not owned.
+    // As in FetchRequest.
     bool* answered = nullptr;
   };
 
@@ -101,17 +101,21 @@ class RegistryClient {
     bool refused = false;
   };
 
-  // What a call depends on; each may be down. A repository of a registry that is a proxy fails with
-  // the registry behind it, and must not affect others.
+  // What a call depends on; each may be down. A registry that is a proxy fails, and limits
+  // requests, as the registry behind it does: one repository must not affect others, nor one
+  // document those beside it.
   struct Circuits {
-    std::string host;
-    std::string repository;
-    std::string quota;
+    std::string host;      // can be connected to
+    std::string document;  // can be read
+    std::string quota;     // of GETs of the repository, with these credentials
   };
-  static Circuits CircuitsOf(const Repository& repository);
-  // Records the outcome of a call; `answered`: the registry itself has answered, if not with this.
-  void Record(const Circuits& circuits, bool answered,
-              const kube::Result<kube::HttpResponse>& response);
+  static Circuits CircuitsOf(const Repository& repository, const Call& call);
+  struct Outcome {
+    kube::TimePoint started;
+    bool answered = false;  // by the registry itself, if not with `response`
+    const kube::Result<kube::HttpResponse>& response;
+  };
+  void Record(const Circuits& circuits, const Outcome& outcome);
 
   // Returns an answer with status 200.
   kube::Async<kube::HttpResponse> Get(const Repository& repository, Call call);

@@ -210,15 +210,14 @@ class RegistryIsDownTest : public RegistryClientTest {
   }
 };
 
-TEST_F(RegistryIsDownTest, ARepositoryThatFailsIsNotAskedForEachImage) {
-  registry_.PutImage("other", "1", {"linux", "amd64"});
-  registry_.InjectFault("app/manifests/", Fault::kBroken);
+TEST_F(RegistryIsDownTest, ADocumentThatCannotBeReadIsNotAskedForByEachPod) {
+  registry_.PutImage("app", "other", {"linux", "amd64"});
+  registry_.InjectFault("app/manifests/1", Fault::kBroken);
   for (int i = 0; i < 100; ++i)
-    EXPECT_THAT(Manifest(App(), std::to_string(i)),
-                FailsWith(Code::kUnavailable, HasSubstr("503")));
-  EXPECT_EQ(registry_.Count("app/manifests/"), 1);
-  // A registry that is a proxy fails for the repositories of one other registry.
-  EXPECT_THAT(Manifest(Other()), IsOk());
+    EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable, HasSubstr("503")));
+  EXPECT_EQ(registry_.Count("app/manifests/1"), 1);
+  // One damaged image, or one of another registry behind this one, says nothing of others.
+  EXPECT_THAT(Manifest(App(), "other"), IsOk());
 }
 
 TEST_F(RegistryIsDownTest, AHostThatRefusesConnectionsIsNotAskedForEachRepository) {
@@ -232,11 +231,41 @@ TEST_F(RegistryIsDownTest, AHostThatRefusesConnectionsIsNotAskedForEachRepositor
   EXPECT_THAT(Manifest(gone), FailsWith(Code::kUnavailable, HasSubstr("asked again")));
 }
 
-TEST_F(RegistryIsDownTest, ALimitOfRequestsIsThatOfItsUser) {
-  registry_.InjectFault("manifests/", Fault::kThrottled, 1);
+// The other host may be a blob store or a token server that no network policy allows.
+TEST_F(RegistryIsDownTest, AHostThatAnsweredIsNotDownIfAnotherOneIs) {
+  std::string gone;
+  {
+    FakeRegistry registry(io_.get_executor(), {});
+    gone = registry.url();
+  }
+  registry_.PutImage("other", "1", {"linux", "amd64"});
+  registry_.Redirect("app/manifests/", gone + "/v2/app/manifests/1");
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable));
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable, HasSubstr("asked again")));
+  EXPECT_THAT(Manifest(Other()), IsOk());
+}
+
+TEST_F(RegistryIsDownTest, AnAnswerThatIsCutSaysNothingOfTheHost) {
+  registry_.PutImage("other", "1", {"linux", "amd64"});
+  registry_.InjectFault("app/manifests/", Fault::kShortBody, 1);
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable));
+  EXPECT_THAT(Manifest(Other()), IsOk());
+}
+
+TEST_F(RegistryIsDownTest, ALimitOfRequestsIsThatOfItsUserAndRepository) {
+  registry_.PutImage("app", "other", {"linux", "amd64"});
+  registry_.PutImage("other", "1", {"linux", "amd64"});
+  registry_.InjectFault("app/manifests/", Fault::kThrottled, 1);
   EXPECT_THAT(Manifest(App(), "1", 500ms), FailsWith(Code::kThrottled));
-  EXPECT_THAT(Manifest(Other(), "1", 500ms), FailsWith(Code::kThrottled, HasSubstr("asked again")));
+  EXPECT_THAT(Manifest(App(), "other", 500ms),
+              FailsWith(Code::kThrottled, HasSubstr("asked again")));
   EXPECT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  // A proxy passes on the limit of the registry behind it.
+  EXPECT_THAT(Manifest(Other()), IsOk());
+  // HEAD does not count.
+  auto head = kube::Run(io_, client().ManifestDigest(App(), "1", kube::RealClock().Now() + 10s));
+  EXPECT_THAT(head, IsOk());
+  EXPECT_THAT(Manifest(App(), "other", 500ms), FailsWith(Code::kThrottled));
 }
 
 TEST_F(RegistryClientTest, RetryAfterIsHonouredWithinTheDeadline) {

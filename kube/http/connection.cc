@@ -71,6 +71,9 @@ Async<Connected> ConnectTcp(std::string host, std::string port, const Route& rou
       co_return std::move(connected);
     }
     failure = ToError(ec, "connect to " + host + ":" + port);
+    // It was not the caller's deadline.
+    if (failure.code() == Code::kDeadlineExceeded && left > route.connect_timeout)
+      failure = Error::Unavailable(failure.message() + ": no answer");
     if (failure.code() == Code::kCancelled) break;
   }
   co_return failure;

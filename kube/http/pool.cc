@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "kube/http/connection.h"
+#include "kube/http/no_connection.h"
 #include "kube/http/request_writer.h"
 #include "kube/http/response_reader.h"
 
@@ -295,6 +296,8 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   bool cancelled = co_await IsCancelled();
   if (cancelled) co_return Error::Cancelled(request.method + " " + request.target);
   Result<std::unique_ptr<Connection>> opened = co_await Open(may_connect, deadline);
+  if (FailedWith(opened, Code::kUnavailable))
+    co_return Error::FromHttpStatus(503, kNoConnection, opened.error().message());
   if (!opened) co_return opened.error();
   bool may_retry = false;
   Result<HttpResponse> response =

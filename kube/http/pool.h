@@ -121,7 +121,8 @@ class HttpPool {
   virtual ~HttpPool() = default;
 
   // Errors: kInvalid (bad request or TLS options; response not HTTP or too large), kUnavailable
-  // (refused, reset, certificate not accepted), kPermissionDenied (may_connect), kDeadlineExceeded,
+  // (refused, reset, certificate not accepted; reason kNoConnection if no connection could be
+  // opened), kPermissionDenied (may_connect), kDeadlineExceeded,
   // kCancelled.
   // If a kept-alive connection breaks before the first byte of the response, the call is retried
   // once on a new connection, provided that nothing was sent or the request is repeatable.

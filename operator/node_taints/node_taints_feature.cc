@@ -75,6 +75,7 @@ class NodeTaintsTerm final : public FeatureTerm {
       Know(std::move(nodes->taint));
     } else {
       // An administrator may take the right away: then nothing is suggested.
+      Know(std::nullopt);
       LOG_FIRST_N(WARNING, 1) << request.log
                               << " does not look at the taints of nodes: " << nodes.error();
     }

@@ -187,6 +187,8 @@ TEST_F(PoliciesServedFlow, WhatOptsOutOfPlacementGetsThePolicies) {
   policy["kind"] = "ClusterPodSchedulingPolicy";
   policy["spec"]["namespaceSelector"] = {{"matchLabels", {{"served", scene().ns()}}}};
   Json labels = {{"metadata", {{"labels", {{"served", scene().ns()}, {exclude, ""}}}}}};
+  // TearDown() waits until pods of the namespace are gated.
+  Json back = {{"metadata", {{"labels", {{exclude, nullptr}}}}}};
   auto pod = [&](const std::string& name) {
     return MakePod(name).Label("app", "web").Image(Image("demo/multi:1"));
   };
@@ -202,6 +204,7 @@ TEST_F(PoliciesServedFlow, WhatOptsOutOfPlacementGetsThePolicies) {
       .Do(Create(pod("scheduler").Set("/spec/schedulerName", "other")))
       .Check(HasMarkAt(kPods, "scheduler", "spec", "all"))
       .Never(HadGate())
+      .Do(Change(kNamespaces, scene().ns(), back))
       .Do(Delete(kClusterPodSchedulingPolicies, "flow"))
       .Await(PolicyWebhookRemoved());
 }

@@ -35,7 +35,13 @@ class OtherGatesTest : public PodReconcilerTest {
   static constexpr char kKueue[] = "kueue.x-k8s.io/admission";
 
   // With tolerations in the cluster's config.
-  Pod AwaitingPod() { return GatedPod().Gate(kKueue); }
+  // With the labels of the webhook.
+  Pod AwaitingPod() {
+    return GatedPod()
+        .Gate(kKueue)
+        .Label(api::kNodeAffinityLabel, api::kNotSet)
+        .Label(api::kPreferredNodeAffinityLabel, api::kNotSet);
+  }
   void CreateAwaiting() {
     CreateClusterConfig({{"plugins", Tolerations(true)}});
     api_.Create<Pod>(AwaitingPod());
@@ -85,6 +91,19 @@ TEST_F(OtherGatesTest, ThePodIsWrittenOnceAndAwaitsTheOtherGate) {
   EXPECT_EQ(placement_metrics_.processed_pods.Value(), 1);
   std::string metrics = metrics_.Render();
   EXPECT_THAT(metrics, testing::HasSubstr("mto_ppo_ctrl_time_to_release_pod_seconds_sum 0\n"));
+}
+
+TEST_F(OtherGatesTest, APodWithItsOwnArchitectureOnlyWaits) {
+  CreateConfig("prefer-arm64", "arm64");
+  api_.Create<Pod>(GatedPod().Gate(kKueue).NodeSelector(api::kArchLabel, "arm64"));
+  EXPECT_EQ(Pass(), Outcome::After(7 * 24h));
+  EXPECT_EQ(api_.CountCalls("PUT"), 0);
+  RemoveOther();
+  EXPECT_EQ(Pass(), Outcome::Done());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Preferences(), 1);
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_TRUE(images_.requests().empty());
 }
 
 TEST_F(OtherGatesTest, ATagThatMovedRestrictsTheRequirement) {

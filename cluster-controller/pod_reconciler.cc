@@ -190,7 +190,7 @@ PodReconciler::End PodReconciler::AwaitOtherGates(Placing& placing) {
     return std::nullopt;
   }
   UpdateGatedMetric();
-  if (!placement::IsDecided(pod)) return std::nullopt;
+  if (!placement::IsDecided(pod, kMaxAttempts)) return std::nullopt;
   VLOG(1) << placing.log << " waits for the gates of other controllers: " << kube::Join(others, 8);
   return Outcome::After(left);
 }
@@ -391,7 +391,9 @@ KnownPod& PodReconciler::Observe(const Pod& pod) {
                  kMaxNewLeaderBackoff);
     known.next_attempt = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }
-  if (placement::HasGate(pod, api::kClusterGate) && !placement::IsDecided(pod)) {
+  bool awaits_others =
+      !placement::OtherGates(pod).empty() && placement::IsDecided(pod, kMaxAttempts);
+  if (placement::HasGate(pod, api::kClusterGate) && !awaits_others) {
     parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
                          "Waiting for the architectures of the pod's images.");
   }

@@ -182,7 +182,7 @@ void CheckAwaiting(const Pod& pod, placement::ClusterDecision decision) {
   Pod decided = pod;
   decision.await_other_gates = true;
   if (!placement::ReleaseCluster(decided, decision).awaits_other_gates) return;
-  CHECK(placement::IsDecided(decided));
+  CHECK(placement::HasGate(decided, api::kClusterGate));
   CHECK_EQ(decided.spec().tolerations_size(), pod.spec().tolerations_size());
   CHECK(KeepsUserSettings(pod, decided));
   for (const std::string& gate : placement::OtherGates(decided)) placement::DropGate(decided, gate);

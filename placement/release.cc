@@ -240,9 +240,9 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   return release;
 }
 
-bool IsDecided(const Pod& pod) {
+bool IsDecided(const Pod& pod, int max_tries) {
   return HasGate(pod, api::kClusterGate) && !HasGate(pod, api::kLocalGate) &&
-         !LabelOf(pod, api::kNodeAffinityLabel).empty();
+         (!NeedsRequirement(pod) || InspectionTries(pod, max_tries) == max_tries);
 }
 
 bool NeedsInspection(const Pod& pod) {

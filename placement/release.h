@@ -92,9 +92,10 @@ struct ClusterDecision {
 // to a pod with gates of other controllers.
 Release ReleaseCluster(kube::core::Pod& pod, const ClusterDecision& decision);
 
-// True if the pod has the cluster gate, and ReleaseCluster() has set all but its tolerations: only
-// such a pod has the label node-affinity too. A new leader knows it from the pod as well.
-bool IsDecided(const kube::core::Pod& pod);
+// True if there is nothing to set while a pod with the cluster gate alone awaits the gates of other
+// controllers: it has a requirement, of this operator or of its author, or all attempts to inspect
+// its images have failed (`max_tries`). A new leader sees it in the pod as well.
+bool IsDecided(const kube::core::Pod& pod, int max_tries);
 
 // Whether the images of a pod with the cluster gate must be inspected: for its requirement, or once
 // more before its last gate is dropped.

@@ -615,6 +615,7 @@ Release Decide(Pod& pod, std::optional<CommonPlatforms> platforms) {
   return ReleaseCluster(pod, {.cluster_tolerations = &kOn,
                               .platforms = std::move(platforms),
                               .inspection_error = "503",
+                              .inspection_tries = 5,
                               .fallback_architecture = "s390x",
                               .await_other_gates = true});
 }
@@ -628,8 +629,9 @@ Release DecideLast(Pod& pod, std::optional<CommonPlatforms> platforms) {
 }
 
 TEST(ReleaseTest, APodWithAnotherGateGetsAllButItsTolerationsAndKeepsTheGate) {
-  Pod pod = ClusterGated().Gate(kKueue);
-  EXPECT_FALSE(IsDecided(pod));
+  // As the webhook labels it.
+  Pod pod = ClusterGated().Gate(kKueue).Label(api::kNodeAffinityLabel, api::kNotSet);
+  EXPECT_FALSE(IsDecided(pod, 5));
   EXPECT_TRUE(NeedsInspection(pod));
   api::Platform platforms[] = {{"arm64", 10}};
   Release release = ReleaseCluster(pod, {.cluster_platforms = platforms,
@@ -648,7 +650,7 @@ TEST(ReleaseTest, APodWithAnotherGateGetsAllButItsTolerationsAndKeepsTheGate) {
                                             api::kReasonGateAdded));
   EXPECT_EQ(release.events.back().message,
             "Waiting for the scheduling gates of other controllers: " + kKueue);
-  EXPECT_TRUE(IsDecided(pod));
+  EXPECT_TRUE(IsDecided(pod, 5));
   EXPECT_FALSE(NeedsInspection(pod));
 
   // Its last gate.
@@ -714,7 +716,7 @@ TEST(ReleaseTest, WhileAPodAwaitsOtherGatesItGetsNoFallback) {
   Pod pod = ClusterGated().Gate(kKueue);
   Release release = Decide(pod, std::nullopt);
   EXPECT_TRUE(release.awaits_other_gates);
-  EXPECT_TRUE(IsDecided(pod));
+  EXPECT_TRUE(IsDecided(pod, 5));
   EXPECT_EQ(Required(pod), "");
   EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "not-set");
   EXPECT_TRUE(NeedsInspection(pod));
@@ -762,7 +764,16 @@ TEST(ReleaseTest, ATakeoverMayAwaitOtherGatesToo) {
   EXPECT_TRUE(HasGate(pod, api::kClusterGate));
   EXPECT_EQ(Preferences(pod), 1);
   EXPECT_EQ(Tolerated(pod), "");
-  EXPECT_TRUE(IsDecided(pod));
+  EXPECT_TRUE(IsDecided(pod, 5));
+}
+
+TEST(ReleaseTest, APodWithItsOwnArchitectureOnlyWaits) {
+  Pod own = ClusterGated().Gate(kKueue).NodeSelector("kubernetes.io/arch", "arm64");
+  EXPECT_TRUE(IsDecided(own, 5));
+  EXPECT_FALSE(NeedsInspection(own));
+  Pod local = own;
+  local.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kLocalGate));
+  EXPECT_FALSE(IsDecided(local, 5)) << "a takeover removes the local gate";
 }
 
 TEST(ReleaseTest, WithoutOtherGatesThereIsNothingToAwait) {
@@ -771,9 +782,7 @@ TEST(ReleaseTest, WithoutOtherGatesThereIsNothingToAwait) {
   EXPECT_FALSE(release.awaits_other_gates);
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
-  EXPECT_FALSE(IsDecided(pod));
-
-  EXPECT_FALSE(IsDecided(ClusterGated().Gate(api::kLocalGate).Label(api::kNodeAffinityLabel, "x")));
+  EXPECT_FALSE(IsDecided(pod, 5)) << "released";
 }
 
 }  // namespace

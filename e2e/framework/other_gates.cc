@@ -22,8 +22,7 @@ std::vector<std::string> OtherGatesOf(const Json& pod) {
 bool IsFirstDecision(const Json& before, const Json& after) {
   const std::string label(api::kNodeAffinityLabel);
   return HasGate(after, api::kClusterGate) && !OtherGatesOf(after).empty() &&
-         LabelOf(before, label).empty() && !LabelOf(after, label).empty() &&
-         TolerationsOf(before) == TolerationsOf(after);
+         LabelOf(before, label) != api::kSet && TolerationsOf(before) == TolerationsOf(after);
 }
 
 PodRule OtherGatesNotAwaited() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the inspector with skopeo, on four configurations of Debian's docker-registry, and on
-// three of distribution 3, one of them as its proxy: with the same registries.conf, certs.d, auth
-// file and policy.json both must find the same architectures, or fail. Differences by design:
+// Compares the inspector with skopeo, on four configurations of Debian's docker-registry and three
+// of distribution 3, one of which is a proxy of Debian's: with the same registries.conf, certs.d,
+// auth file and policy.json both must find the same architectures, or fail. Differences by design:
 // inspection/README.md.
 #include "inspection/testing/skopeo.h"
 

@@ -37,11 +37,6 @@ Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
   return kube::Ok();
 }
 
-bool IsOutage(const kube::Error& error) {
-  return error.code() == kube::Code::kUnavailable ||
-         error.code() == kube::Code::kDeadlineExceeded || error.code() == kube::Code::kThrottled;
-}
-
 }  // namespace
 
 PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
@@ -94,7 +89,8 @@ PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted&
   if (!known || *known || wanted.request.always_pull) return known;
   // A registry that fails once would pin the pod to the nodes that have the image already.
   const kube::Error error = known->error();
-  bool nodes_decide = error.code() == kube::Code::kNotFound || (last_attempt && IsOutage(error));
+  bool nodes_decide =
+      error.code() == kube::Code::kNotFound || (last_attempt && inspection::IsOutage(error));
   if (!nodes_decide) return known;
   Known on_nodes = FindOnNodes(pod, image, /*wait=*/false, error);
   if (on_nodes && *on_nodes) (*on_nodes)->stale = image + " is on nodes; " + error.message();

@@ -26,9 +26,9 @@ class NamespaceSelection {
       : client_(client), excluded_(std::move(excluded)) {}
 
   // An absent selector selects all namespaces that are not excluded, by their names or by the label
-  // api::kExcludeLabel. Also true if it cannot be
-  // decided: the namespace was deleted or may not be read, or the selector is invalid. Errors: the
-  // API server's, except kNotFound and kPermissionDenied.
+  // api::kExcludeLabel. Also true if it cannot be decided: the namespace was deleted or may not be
+  // read, or the selector is invalid. Errors: the API server's, except kNotFound and
+  // kPermissionDenied.
   kube::Async<bool> IsSelected(std::string ns, std::optional<kube::meta::LabelSelector> selector);
 
  private:

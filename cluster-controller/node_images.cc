@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "inspection/base/reference.h"
 #include "kube/client/typed.h"
@@ -22,26 +23,30 @@ constexpr int kNodesOfAPage = 100;
 }  // namespace
 
 std::optional<Result<placement::SharedPlatforms>> NodeImages::Find(const kube::ObjectKey& pod,
-                                                                   const std::string& image) {
+                                                                   const std::string& image,
+                                                                   bool wait) {
   Result<inspection::Reference> reference = inspection::Reference::Parse(image);
   if (!reference) return reference.error();
   bool due = clock_.Now() >= next_list_;
-  if (due && !listing_) {
-    listing_ = true;
-    tasks_.Spawn("list nodes", Run());
-  }
   placement::ImagePlatforms platforms;
   if (index_) platforms = index_->Find(*reference);
-  if (listing_ && platforms.platforms.empty()) {
-    waiting_.insert(pod);
-    return std::nullopt;
+  auto asked = waiting_.find(pod);
+  bool has_waited = asked != waiting_.end() && asked->second < lists_;
+  bool waits = platforms.platforms.empty() && !has_waited && (due || wait);
+  if (waits) waiting_.try_emplace(pod, lists_);
+  if ((waits || due) && !running_) {
+    running_ = true;
+    tasks_.Spawn("list nodes", Run());
   }
+  if (waits) return std::nullopt;
   if (!index_) return *error_;
   return std::make_shared<const placement::ImagePlatforms>(std::move(platforms));
 }
 
 kube::asio::awaitable<void> NodeImages::Run() {
   co_await kube::IgnoreCancellation();
+  Result<> slept = co_await clock_.SleepUntil(next_list_);
+  if (!slept) co_return;
   NodeImageIndex index(kMaxNodeImageBytes);
   Result<> listed = co_await List(index);
   if (FailedWith(listed, kube::Code::kCancelled)) co_return;
@@ -57,11 +62,12 @@ kube::asio::awaitable<void> NodeImages::Run() {
   next_list_ = clock_.Now() + kListNodesEvery + kForEachNode * static_cast<int>(index.nodes());
   // What was known stays, if the list failed.
   if (listed) index_ = std::move(index);
-  listing_ = false;
-  std::set<kube::ObjectKey> waiting = std::move(waiting_);
-  waiting_.clear();
+  ++lists_;
+  running_ = false;
+  std::vector<kube::ObjectKey> pods;
+  for (const auto& [pod, asked] : waiting_) pods.push_back(pod);
   if (!wake_) co_return;
-  for (const kube::ObjectKey& pod : waiting) wake_(pod);
+  for (const kube::ObjectKey& pod : pods) wake_(pod);
 }
 
 Async<> NodeImages::List(NodeImageIndex& index) {

@@ -11,9 +11,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "cluster-controller/node_image_index.h"
@@ -47,14 +48,17 @@ class NodeImages {
   void OnListed(std::function<void(const kube::ObjectKey&)> wake) { wake_ = std::move(wake); }
 
   // The platforms of the nodes that have the image, by the last list; none if no node has it.
-  // nullopt: a list may tell of nodes that have it by now.
+  // nullopt: a list may tell of nodes that have it by now. `wait`: the pod waits for a list
+  // that is newer than its question, as it will not ask again.
   // Errors: kInvalid for a name that is none; the API server's, of the last list.
   std::optional<kube::Result<placement::SharedPlatforms>> Find(const kube::ObjectKey& pod,
-                                                               const std::string& image);
-  // To be called when the pod is deleted.
+                                                               const std::string& image,
+                                                               bool wait = false);
+  // To be called when the pod has all answers, or is deleted: later, it may wait again.
   void Forget(const kube::ObjectKey& pod) { waiting_.erase(pod); }
 
  private:
+  // Lists the nodes when it is time, and wakes the pods that wait.
   kube::asio::awaitable<void> Run();
   // Lists the nodes into `index`, which has what was read also after an error.
   kube::Async<> List(NodeImageIndex& index);
@@ -66,8 +70,10 @@ class NodeImages {
   std::optional<NodeImageIndex> index_;
   std::optional<kube::Error> error_;  // of the last list
   kube::TimePoint next_list_{};
-  bool listing_ = false;
-  std::set<kube::ObjectKey> waiting_;
+  bool running_ = false;
+  uint64_t lists_ = 0;
+  // The number of lists when the pod first asked. It waits for one list, for all its images.
+  std::map<kube::ObjectKey, uint64_t> waiting_;
 };
 
 }  // namespace cluster_controller

@@ -37,12 +37,14 @@ class NodeImagesTest : public ::testing::Test {
   // Like a pod: again once it is woken.
   kube::Result<placement::SharedPlatforms> Find(const std::string& image) {
     auto found = nodes_.Find({"ns", "web"}, image);
-    if (found) return *found;
-    kube::Drain(io_);
-    EXPECT_THAT(woken_, ElementsAre("web"));
-    woken_.clear();
-    found = nodes_.Find({"ns", "web"}, image);
-    EXPECT_TRUE(found);
+    if (!found) {
+      kube::Drain(io_);
+      EXPECT_THAT(woken_, ElementsAre("web"));
+      woken_.clear();
+      found = nodes_.Find({"ns", "web"}, image);
+      EXPECT_TRUE(found);
+    }
+    nodes_.Forget({"ns", "web"});
     return found ? *found : kube::Error::Internal("waits");
   }
   std::vector<Platform> Platforms(const std::string& image) {
@@ -85,6 +87,33 @@ TEST_F(NodeImagesTest, NoPodWaitsForAListWithoutNeed) {
   nodes_.Forget({"ns", "deleted"});
   kube::Drain(io_);
   EXPECT_THAT(woken_, ElementsAre("new"));
+}
+
+// An image may have been loaded since the last list. A pod waits for one list, not for each.
+TEST_F(NodeImagesTest, AtTheLastAttemptAPodWaitsForANewerList) {
+  api_.Create(NodeWithImages("n", "linux", "arm64", {{"r.io/app:1"}}));
+  EXPECT_EQ(Platforms("r.io/app:1").size(), 1u);
+  api_.Create(NodeWithImages("new", "linux", "s390x", {{"r.io/app:2"}}));
+  EXPECT_TRUE(nodes_.Find({"ns", "web"}, "r.io/app:2"));
+  for (const char* image : {"r.io/app:2", "r.io/nowhere"}) {
+    for (int again = 0; again < 2; ++again)
+      EXPECT_FALSE(nodes_.Find({"ns", image}, image, /*wait=*/true)) << image;
+  }
+  kube::Drain(io_);
+  EXPECT_THAT(woken_, IsEmpty());
+  clock_.Advance(21s);
+  kube::Drain(io_);
+  EXPECT_THAT(woken_, ElementsAre("r.io/app:2", "r.io/nowhere"));
+  auto found = nodes_.Find({"ns", "r.io/app:2"}, "r.io/app:2", /*wait=*/true);
+  ASSERT_TRUE(found && *found);
+  EXPECT_THAT((**found)->platforms, ElementsAre(Platform{"linux", "s390x"}));
+  found = nodes_.Find({"ns", "r.io/nowhere"}, "r.io/nowhere", /*wait=*/true);
+  ASSERT_TRUE(found && *found);
+  EXPECT_THAT((**found)->platforms, IsEmpty());
+  // Nor does it wait for another of its images.
+  EXPECT_TRUE(nodes_.Find({"ns", "r.io/app:2"}, "r.io/nowhere", /*wait=*/true));
+  nodes_.Forget({"ns", "r.io/app:2"});
+  EXPECT_FALSE(nodes_.Find({"ns", "r.io/app:2"}, "r.io/nowhere", /*wait=*/true));
 }
 
 TEST_F(NodeImagesTest, AFailedListIsNotRepeatedForEachPod) {

@@ -37,11 +37,6 @@ Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
   return kube::Ok();
 }
 
-bool IsOutage(const kube::Error& error) {
-  return error.code() == kube::Code::kUnavailable ||
-         error.code() == kube::Code::kDeadlineExceeded || error.code() == kube::Code::kThrottled;
-}
-
 }  // namespace
 
 PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
@@ -73,8 +68,8 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) 
 }
 
 PodInspector::Known PodInspector::FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
-                                              const kube::Error& otherwise) {
-  std::optional<Result<SharedPlatforms>> nodes = nodes_.Find(pod, image);
+                                              bool wait, const kube::Error& otherwise) {
+  std::optional<Result<SharedPlatforms>> nodes = nodes_.Find(pod, image, wait);
   if (!nodes) return std::nullopt;
   if (!*nodes) return otherwise.Prefix(nodes->error().message());
   if ((**nodes)->platforms.empty()) return otherwise;
@@ -85,7 +80,7 @@ PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted&
                                        bool last_attempt) {
   const std::string& image = wanted.request.image;
   if (wanted.never_pull) {
-    return FindOnNodes(pod, image,
+    return FindOnNodes(pod, image, last_attempt,
                        kube::Error::NotFound("inspect " + image.substr(0, kShownName) +
                                              ": no node has the image, and its pull policy is "
                                              "Never"));
@@ -94,9 +89,10 @@ PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted&
   if (!known || *known || wanted.request.always_pull) return known;
   // A registry that fails once would pin the pod to the nodes that have the image already.
   const kube::Error error = known->error();
-  bool nodes_decide = error.code() == kube::Code::kNotFound || (last_attempt && IsOutage(error));
+  bool nodes_decide =
+      error.code() == kube::Code::kNotFound || (last_attempt && inspection::IsOutage(error));
   if (!nodes_decide) return known;
-  Known on_nodes = FindOnNodes(pod, image, error);
+  Known on_nodes = FindOnNodes(pod, image, /*wait=*/false, error);
   if (on_nodes && *on_nodes) (*on_nodes)->stale = image + " is on nodes; " + error.message();
   return on_nodes;
 }

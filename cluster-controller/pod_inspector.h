@@ -94,8 +94,8 @@ class PodInspector {
   using Known = std::optional<kube::Result<inspection::Inspected>>;
   // What is known of an image; nullopt: not yet.
   Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt);
-  // `otherwise`: if no node has the image.
-  Known FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
+  // `wait`: as in NodeImages. `otherwise`: if no node has the image.
+  Known FindOnNodes(const kube::ObjectKey& pod, const std::string& image, bool wait,
                     const kube::Error& otherwise);
 
   InspectionQueue& queue_;

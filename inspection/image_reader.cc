@@ -30,11 +30,10 @@ class Reader {
       : client_(client), repository_(std::move(repository)), deadline_(deadline) {}
 
   Async<InspectedImage> Read(std::string version, Use use) {
-    Result<Document> document = co_await Fetch(std::move(version));
-    if (!document) co_return document.error();
-    InspectedImage image{.platforms = {}, .digest = std::move(document->digest)};
-    Result<Manifest> manifest = ParseManifest(document->body);
-    document = Document();
+    Result<Fetched> fetched = co_await Fetch(std::move(version));
+    if (!fetched) co_return fetched.error();
+    InspectedImage image{.platforms = {}, .digest = std::move(fetched->digest)};
+    Result<Manifest>& manifest = fetched->manifest;
     if (!manifest) co_return manifest.error();
     bool single = manifest->kind == Manifest::Kind::kImage;
     if (use == Use::kVolume && single) {
@@ -48,21 +47,26 @@ class Reader {
   }
 
  private:
-  Async<Document> Fetch(std::string version) {
+  struct Fetched {
+    std::string digest;
+    Result<Manifest> manifest;  // kInvalid if the document is none
+  };
+
+  // Errors: those of reading the document, whatever it is.
+  Async<Fetched> Fetch(std::string version) {
     if (++documents_ > kMaxDocuments)
       co_return Error::Invalid("the image has more than 48 manifests to be read");
     Result<Document> document =
         co_await client_.Manifest(repository_, std::move(version), deadline_);
-    co_return document;
+    if (!document) co_return document.error();
+    co_return Fetched{std::move(document->digest), ParseManifest(document->body)};
   }
 
   Async<ImagePlatforms> ReadManifest(std::string digest, int depth) {
-    Result<Document> document = co_await Fetch(std::move(digest));
-    if (!document) co_return document.error();
-    Result<Manifest> manifest = ParseManifest(document->body);
-    document = Document();
-    if (!manifest) co_return manifest.error();
-    Result<ImagePlatforms> platforms = co_await Platforms(std::move(*manifest), depth);
+    Result<Fetched> fetched = co_await Fetch(std::move(digest));
+    if (!fetched) co_return fetched.error();
+    if (!fetched->manifest) co_return fetched->manifest.error();
+    Result<ImagePlatforms> platforms = co_await Platforms(std::move(*fetched->manifest), depth);
     co_return platforms;
   }
 
@@ -119,10 +123,9 @@ class Reader {
   // An entry without a platform. Nothing if it is no image: a signature, an SBOM, a chart. Only a
   // document that was read says so; while one cannot be read, its platform is not known.
   Async<ImagePlatforms> ReadEntry(std::string digest) {
-    Result<Document> document = co_await Fetch(std::move(digest));
-    if (!document) co_return document.error();
-    Result<Manifest> manifest = ParseManifest(document->body);
-    document = Document();
+    Result<Fetched> fetched = co_await Fetch(std::move(digest));
+    if (!fetched) co_return fetched.error();
+    Result<Manifest>& manifest = fetched->manifest;
     if (!manifest || manifest->kind != Manifest::Kind::kImage || manifest->artifact)
       co_return ImagePlatforms();
     Result<Document> blob =

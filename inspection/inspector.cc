@@ -280,15 +280,11 @@ class Inspector final : public ImageInspector {
     return error;
   }
 
-  // What the tag named, if the registry does not answer. It does if it denies that there is a tag,
-  // or access to it.
+  // What the tag named, if the registry does not answer.
   std::optional<Inspected> FindStale(Generation& generation, const std::string& key,
                                      const Query& query, const Error& error) {
-    bool down = error.code() == kube::Code::kUnavailable ||
-                error.code() == kube::Code::kThrottled ||
-                error.code() == kube::Code::kDeadlineExceeded;
     const Generation::Tag* tag = generation.tags.Find(key);
-    if (!down || tag == nullptr) return std::nullopt;
+    if (!IsOutage(error) || tag == nullptr) return std::nullopt;
     kube::Duration age = clock_.Now() - tag->read;
     const SharedPlatforms* image = generation.images.Find(query.ImageKey(tag->digest));
     if (age > kStaleLifetime || image == nullptr) return std::nullopt;
@@ -373,6 +369,11 @@ class Inspector final : public ImageInspector {
 };
 
 }  // namespace
+
+bool IsOutage(const Error& error) {
+  return error.code() == kube::Code::kUnavailable || error.code() == kube::Code::kThrottled ||
+         error.code() == kube::Code::kDeadlineExceeded;
+}
 
 std::string RegistryOf(const std::string& image) {
   Result<Reference> reference = Reference::Parse(image);

@@ -76,6 +76,10 @@ class ImageInspector {
   virtual kube::Result<void> SetConfig(InspectorConfig config) = 0;
 };
 
+// Whether a registry did not answer: kUnavailable, kThrottled, kDeadlineExceeded. It does if it
+// denies that there is an image, or access to it.
+bool IsOutage(const kube::Error& error);
+
 // The registry in an image's name ("docker.io" where it has none), for fairness between registries;
 // "" for an invalid name.
 std::string RegistryOf(const std::string& image);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the inspector with skopeo, on four configurations of Debian's docker-registry: with the
-// same registries.conf, certs.d, auth file and policy.json both must find the same architectures,
-// or fail. Differences by design: inspection/README.md.
+// Compares the inspector with skopeo, on four configurations of Debian's docker-registry and three
+// of distribution 3, one of which is a proxy of Debian's: with the same registries.conf, certs.d,
+// auth file and policy.json both must find the same architectures, or fail. Differences by design:
+// inspection/README.md.
 #include "inspection/testing/skopeo.h"
 
 #include <gmock/gmock.h>
@@ -76,10 +77,10 @@ struct Case {
 class SkopeoTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    for (const char* program : {kSkopeoProgram, kDockerRegistryProgram}) {
-      if (!std::filesystem::exists(program))
-        GTEST_SKIP() << "SKIPPED: " << program << " is not installed";
-    }
+    if (!std::filesystem::exists(kSkopeoProgram))
+      GTEST_SKIP() << "SKIPPED: " << kSkopeoProgram << " is not installed";
+    if (!IsInstalled(RegistryProgram::kDebian))
+      GTEST_SKIP() << HowToInstall(RegistryProgram::kDebian);
     root_ = std::string(std::getenv("TEST_TMPDIR")) + "/skopeo";
     std::filesystem::create_directories(root_);
     ca_ = *kube::NewCertificateAuthority("registries", std::chrono::hours(1), kube::RealClock());
@@ -103,9 +104,31 @@ class SkopeoTest : public ::testing::Test {
                      .storage = storage,
                      .certificate = serving_,
                      .client_ca_pem = client_.certificate_pem});
+    if (IsInstalled(RegistryProgram::kDistribution)) {
+      StartDistribution();
+    } else {
+      std::cout << HowToInstall(RegistryProgram::kDistribution) << "\n";
+    }
     Publish("team/app", {"amd64", "arm64", "s390x", "ppc64le"});
     // A mirror with other images for the same tags: the result shows which one was used.
     Publish("cache/team/app", {"mips64le", "riscv64", "loong64", "386"});
+  }
+
+  // With the images of the others: both programs store them alike.
+  void StartDistribution() {
+    std::string storage = root_ + "/storage";
+    constexpr auto kProgram = RegistryProgram::kDistribution;
+    open3_ = Start({.program = kProgram, .folder = root_ + "/open3", .storage = storage});
+    token3_ = Start({.program = kProgram,
+                     .folder = root_ + "/token3",
+                     .storage = storage,
+                     .certificate = serving_,
+                     .token_realm = tokens_->url(),
+                     .token_certificate_pem = other_ca_.certificate_pem});
+    proxy3_ = Start({.program = kProgram,
+                     .folder = root_ + "/proxy3",
+                     .storage = root_ + "/proxied",
+                     .remote_url = "http://" + open_->host()});
   }
 
   static std::unique_ptr<DockerRegistry> Start(DockerRegistryOptions options) {
@@ -177,6 +200,7 @@ class SkopeoTest : public ::testing::Test {
   void AddSetupsOfRegistriesConf();
   void AddSetupsOfCredentials();
   void AddSetupsOfPolicy();
+  void AddSetupsOfDistribution();
 
   // Writes the home folder of a setup, and configures the inspector with it.
   void Prepare(NodeSetup& setup) {
@@ -283,6 +307,7 @@ class SkopeoTest : public ::testing::Test {
   KeyPair ca_, other_ca_, serving_, client_;
   std::unique_ptr<TokenServer> tokens_;
   std::unique_ptr<DockerRegistry> open_, password_, token_, mutual_;
+  std::unique_ptr<DockerRegistry> open3_, token3_, proxy3_;  // distribution 3, if it is installed
   std::map<std::string, std::map<std::string, std::string>> digests_;
   std::vector<std::unique_ptr<NodeSetup>> setups_;
   size_t compared_ = 0;
@@ -465,10 +490,34 @@ void SkopeoTest::AddSetupsOfPolicy() {
       true);
 }
 
+void SkopeoTest::AddSetupsOfDistribution() {
+  if (!open3_) return;
+  for (const auto& [name, registry] :
+       {std::pair("open3", open3_.get()), std::pair("proxy3", proxy3_.get())}) {
+    Add({.name = name,
+         .repository = registry->host() + "/team/app",
+         .registries_conf = InsecureRegistriesConf(registry->host())});
+  }
+  Add({.name = "proxy3-mirror",
+       .repository = "quay.test/team/app",
+       .registries_conf = Entry("quay.test", kUnusedAddress) + Mirror(proxy3_->host())});
+  std::string host = token3_->host();
+  Add({.name = "token3-right",
+       .repository = host + "/team/app",
+       .auths = {{host, "secret"}},
+       .files = Trust(host)});
+  Add({.name = "token3-wrong",
+       .repository = host + "/team/app",
+       .auths = {{host, "guess"}},
+       .files = Trust(host),
+       .refused = true});
+}
+
 TEST_F(SkopeoTest, BothFindTheSameArchitectures) {
   AddSetupsOfRegistriesConf();
   AddSetupsOfCredentials();
   AddSetupsOfPolicy();
+  AddSetupsOfDistribution();
   std::vector<Case> cases;
   for (auto& setup : setups_) {
     Prepare(*setup);

@@ -80,13 +80,16 @@ class PodReconcilerTest : public testing::Test {
   kube::Result<kube::Outcome> Reconcile() {
     // Like the controller: again when a result wakes the pod.
     bool woken = true;
-    queue_.OnResult([&](const kube::ObjectKey&) { woken = true; });
+    auto wake = [&](const kube::ObjectKey&) { woken = true; };
+    queue_.OnResult(wake);
+    node_images_.OnListed(wake);
     kube::Result<kube::Outcome> outcome = kube::Outcome::Done();
     while (std::exchange(woken, false)) {
       outcome = kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}}));
       kube::Drain(io_);
     }
     queue_.OnResult(nullptr);
+    node_images_.OnListed(nullptr);
     return outcome;
   }
   // Runs and makes these additions.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # build-tools.sh [TOOL...] - builds tools of the clusters from Go modules: kubernetes, kind, kwok,
-# coredns, helm; all by default. Prints the folder for KUBEBUILDER_ASSETS. Does nothing if they
-# exist. kustomize is a part of kubectl.
+# coredns, helm, distribution; all by default. Prints the folder for KUBEBUILDER_ASSETS. Does
+# nothing if they exist. kustomize is a part of kubectl.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -31,9 +31,11 @@ build() {
   ln -sfn "../$(basename "$file")" "$BIN/$tool"
 }
 
-build_kubernetes() {
-  cd "$CLUSTER_DIR/k8s"
-  nice -n 10 go build -trimpath -ldflags "$kubernetes_ldflags" -o "$1" .
+# build_own FOLDER LDFLAGS FILE - builds the program in a folder of this one, whose go.sum has the
+# checksums of its modules.
+build_own() {
+  cd "$CLUSTER_DIR/$1"
+  nice -n 10 go build -trimpath -ldflags "$2" -o "$3" .
 }
 
 # install_module PACKAGE@VERSION FILE - go install has no option for the file's name, only for the
@@ -79,7 +81,7 @@ build_pause() { gcc -Os -static -s -Wall -Wextra -o "$1" "$CLUSTER_DIR/images/pa
 
 get_kubernetes() {
   build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" 570 \
-    build_kubernetes
+    build_own k8s "$kubernetes_ldflags"
   local name
   for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl; do
     ln -sfn ../bin/k8s "$ASSETS/$name"
@@ -108,10 +110,17 @@ get_helm() {
   build helm "$HELM_VERSION" 70 install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
 }
 
+# A registry for tests, where they find the control plane: they have no other folder of tools.
+get_distribution() {
+  build distribution "$(content_hash "$CLUSTER_DIR"/distribution/{go.mod,go.sum,*.go})" 60 \
+    build_own distribution '-s -w'
+  ln -sfn ../bin/distribution "$ASSETS/distribution"
+}
+
 main() {
   mkdir -p "$BIN" "$ASSETS"
   local tool tools=("$@")
-  [[ $# -gt 0 ]] || tools=(kubernetes kind kwok coredns helm)
+  [[ $# -gt 0 ]] || tools=(kubernetes kind kwok coredns helm distribution)
   for tool in "${tools[@]}"; do "get_$tool"; done
   say "KUBEBUILDER_ASSETS=$ASSETS"
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What images say of their platforms beyond one entry for each architecture, on a real registry:
-// entries without a platform, Windows, artifacts, and images that are mounted as volumes.
+// What images say of their platforms beyond one entry for each architecture, on both programs of
+// real registries: entries without a platform, Windows, artifacts, and images that are mounted as
+// volumes. Images that no registry has need one program only.
 #include <cstdlib>
 
 #include "e2e/cluster_harness/nodes.h"
@@ -15,15 +16,19 @@ using namespace std::chrono_literals;
 using inspection::DockerRegistry;
 using inspection::Platform;
 using inspection::Publisher;
+using inspection::RegistryProgram;
 
 class ImagePlatformsFlow : public FlowFixture {
  protected:
+  virtual RegistryProgram Program() const { return RegistryProgram::kDebian; }
+
   void SetUp() override {
+    if (!IsInstalled(Program())) GTEST_SKIP() << HowToInstall(Program());
     FlowFixture::SetUp();
     const char* tmp = std::getenv("TEST_TMPDIR");
     std::string folder = std::string(tmp == nullptr ? "/tmp" : tmp) + "/" + scene().ns();
-    registry_.emplace(
-        inspection::DockerRegistryOptions{.folder = folder, .storage = folder + "/storage"});
+    registry_.emplace(inspection::DockerRegistryOptions{
+        .program = Program(), .folder = folder, .storage = folder + "/storage"});
     publisher_.emplace(cluster().io(), registry_->port(), "");
     kube::Result<> known =
         UseClusterConfig(DefaultClusterConfig(), "[[registry]]\nlocation = \"" + registry_->host() +
@@ -62,11 +67,17 @@ class ImagePlatformsFlow : public FlowFixture {
   std::optional<Publisher> publisher_;
 };
 
+class ImagePlatformsOnEachRegistryFlow : public ImagePlatformsFlow,
+                                         public testing::WithParamInterface<RegistryProgram> {
+ protected:
+  RegistryProgram Program() const override { return GetParam(); }
+};
+
 // Windows Server 2019.
 constexpr char kWindows2019[] =
     R"({"os":"windows","architecture":"amd64","os.version":"10.0.17763.5458"})";
 
-TEST_F(ImagePlatformsFlow, TheConfigOfAnEntryWithoutPlatformDecides) {
+TEST_P(ImagePlatformsOnEachRegistryFlow, TheConfigOfAnEntryWithoutPlatformDecides) {
   std::string image = PushIndex(
       "plain", {Entry({"linux", "arm64"}, ""), Entry({"linux", "s390x"}, ""),
                 Entry({"windows", "amd64"}, ""),
@@ -77,7 +88,7 @@ TEST_F(ImagePlatformsFlow, TheConfigOfAnEntryWithoutPlatformDecides) {
       .Await(Requires("plain", {"arm64", "ppc64le", "s390x"}));
 }
 
-TEST_F(ImagePlatformsFlow, TheOperatingSystemOfAPodSelectsTheEntries) {
+TEST_P(ImagePlatformsOnEachRegistryFlow, TheOperatingSystemOfAPodSelectsTheEntries) {
   std::string both =
       PushIndex("both", {Entry({"linux", "arm64"}, R"({"os":"linux","architecture":"arm64"})"),
                          Entry({"windows", "amd64"}, kWindows2019)});
@@ -103,7 +114,7 @@ TEST_F(ImagePlatformsFlow, TheOperatingSystemOfAPodSelectsTheEntries) {
       .Never(GateRemovedWithoutItsDecision());
 }
 
-TEST_F(ImagePlatformsFlow, OnlyAnIndexRestrictsTheNodesOfAVolume) {
+TEST_P(ImagePlatformsOnEachRegistryFlow, OnlyAnIndexRestrictsTheNodesOfAVolume) {
   std::string run =
       PushIndex("run", {Entry({"linux", "arm64"}, R"({"os":"linux","architecture":"arm64"})"),
                         Entry({"linux", "s390x"}, R"({"os":"linux","architecture":"s390x"})")});
@@ -138,12 +149,18 @@ TEST_F(ImagePlatformsFlow, OnlyAnIndexRestrictsTheNodesOfAVolume) {
       .Await(Requires("model", {"arm64", "s390x"}));
 }
 
+INSTANTIATE_TEST_SUITE_P(On, ImagePlatformsOnEachRegistryFlow,
+                         testing::ValuesIn(inspection::kRegistryPrograms),
+                         [](const auto& info) { return NameOf(info.param); });
+
 // The kubelets say which images their nodes have.
 class NodeImagesFlow : public ImagePlatformsFlow {
  protected:
   void TearDown() override {
-    auto deleted = scene().Delete(kNodes, node_);
-    EXPECT_TRUE(deleted) << deleted.error();
+    if (!node_.empty()) {
+      auto deleted = scene().Delete(kNodes, node_);
+      EXPECT_TRUE(deleted) << deleted.error();
+    }
     FlowFixture::TearDown();
   }
 

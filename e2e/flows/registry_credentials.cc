@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registries with authentication: a password (Debian's docker-registry), and tokens of a token
-// server (a fake registry on the event loop of the flow).
+// Registries with authentication: a password (Debian's docker-registry, as its flow waits for the
+// last attempt, for minutes), and tokens of a token server (distribution 3, and a fake registry,
+// on the event loop of the flow).
 #include <cstdlib>
 
 #include "e2e/framework/flow_fixture.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/token_server.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
+#include "kube/crypto/certificates.h"
 
 namespace e2e {
 namespace {
@@ -17,6 +20,7 @@ using namespace std::chrono_literals;
 using inspection::DockerRegistry;
 using inspection::FakeRegistry;
 using inspection::Publisher;
+using inspection::RegistryProgram;
 
 class RegistryCredentialsFlow : public FlowFixture {
  protected:
@@ -115,6 +119,59 @@ TEST_F(RegistryCredentialsFlow, TokensAreUsedOnceTheSecretIsCorrected) {
                    }))
       .Never(GateRemovedWithoutItsDecision());
   EXPECT_GE(registry.Count("GET /token"), 2) << "one with each password";
+}
+
+// The authority of both servers is in a ConfigMap.
+TEST_F(RegistryCredentialsFlow, ADistributionsTokensServeOnlyThePodsThatHaveThem) {
+  if (!IsInstalled(RegistryProgram::kDistribution))
+    GTEST_SKIP() << HowToInstall(RegistryProgram::kDistribution);
+  std::string folder =
+      std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
+      "/" + scene().ns();
+  const kube::KeyPair ca =
+      *kube::NewCertificateAuthority("registries", std::chrono::hours(1), kube::RealClock());
+  const kube::KeyPair signer =
+      *kube::NewCertificateAuthority("tokens", std::chrono::hours(1), kube::RealClock());
+  const kube::KeyPair serving =
+      *kube::NewServingCertificate(ca, {"127.0.0.1"}, std::chrono::hours(1), kube::RealClock());
+  inspection::TokenServer tokens(cluster().io().get_executor(), serving, signer);
+  DockerRegistry open({.program = RegistryProgram::kDistribution,
+                       .folder = folder + "/open",
+                       .storage = folder + "/storage"});
+  DockerRegistry registry({.program = RegistryProgram::kDistribution,
+                           .folder = folder + "/closed",
+                           .storage = folder + "/storage",
+                           .certificate = serving,
+                           .token_realm = tokens.url(),
+                           .token_certificate_pem = signer.certificate_pem});
+  Publisher publisher(cluster().io(), open.port(), "");
+  publisher.PushImage("team/app", "1", {"linux", "s390x"}, inspection::kOciManifest);
+  ASSERT_FALSE(HasFailure());
+  const std::string bundle = "e2e-registry-authorities";
+  auto created = scene().Create(
+      kConfigMaps, {{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", {{"name", bundle}, {"namespace", cluster().operator_namespace()}}},
+                    {"data", {{"ca-bundle.crt", ca.certificate_pem}}}});
+  ASSERT_TRUE(created) << created.error();
+  kube::Result<> known =
+      UseClusterConfig(DefaultClusterConfig().Set("/spec/caBundleConfigMapRef/name", bundle));
+  ASSERT_TRUE(known) << known.error();
+  const std::string image = registry.host() + "/team/app:1";
+
+  Flow(scene(), "distribution 3, with tokens")
+      .Do(CreateSecret("right", DockerConfig(registry.host(), "u", "secret")))
+      .Do(CreateSecret("wrong", DockerConfig(registry.host(), "u", "guess")))
+      .Do(Create(MakePod("with").Image(image).PullSecret("right")))
+      .Await(Requires("with", {"s390x"}))
+      .Do(Create(MakePod("mistaken").Image(image).PullSecret("wrong")))
+      .Await(HasInspectionError("mistaken", {image, registry.host(), "401", "1 credential"}))
+      .Never(GateRemovedWithoutItsDecision());
+  kube::Result<> restored = UseClusterConfig(DefaultClusterConfig());
+  EXPECT_TRUE(restored) << restored.error();
+  auto deleted = cluster().Run(kube::DeleteObject(cluster().client(), kConfigMaps,
+                                                  {cluster().operator_namespace(), bundle}));
+  EXPECT_TRUE(deleted) << deleted.error();
 }
 
 // The controller watches that one Secret, for which the operator grants the right.

@@ -21,6 +21,7 @@ using kube::Result;
 using kube::Url;
 
 constexpr size_t kMaxLocation = 8192;
+constexpr size_t kMaxErrorBody = 64u << 10;
 
 bool IsTransient(const Result<HttpResponse>& response) {
   if (!response) return response.error().code() == Code::kUnavailable;
@@ -86,14 +87,47 @@ Result<Url> ResolveLocation(const Url& base, std::string_view location) {
   return url;
 }
 
+namespace {
+
+// The code of the first error in a list like {"errors":[{"code":"MANIFEST_UNKNOWN"}]}.
+struct RegistryError {
+  std::string code;
+  // docker-registry 2 as a proxy: the code is that of the registry behind it.
+  bool from_upstream = false;
+};
+
+const Json* FirstError(const Json& list) {
+  const Json* errors = kube::Find(list, "errors");
+  return errors != nullptr && errors->is_array() && !errors->empty() ? &errors->front() : nullptr;
+}
+
+RegistryError ParseError(std::string_view body) {
+  if (body.empty() || body.size() > kMaxErrorBody) return {};
+  Result<Json> json = kube::ParseJson(body);
+  const Json* error = json ? FirstError(*json) : nullptr;
+  if (error == nullptr) return {};
+  const Json* detail = kube::Find(*error, "detail");
+  const Json* upstream = detail == nullptr ? nullptr : FirstError(*detail);
+  if (upstream != nullptr && kube::StringAt(*error, "code") == "UNKNOWN")
+    return {.code = kube::StringAt(*upstream, "code"), .from_upstream = true};
+  return {.code = kube::StringAt(*error, "code")};
+}
+
+// docker-registry 2 as a proxy answers 500 for a digest that the registry behind it does not have.
+// Nothing failed then, and another attempt would be answered alike.
+bool IsUnknownUpstream(const HttpResponse& response) {
+  if (response.status != 500) return false;
+  RegistryError error = ParseError(response.body);
+  return error.from_upstream && (error.code == "MANIFEST_UNKNOWN" || error.code == "BLOB_UNKNOWN" ||
+                                 error.code == "NAME_UNKNOWN");
+}
+
+}  // namespace
+
 std::string DescribeStatus(int status, std::string_view body) {
   std::string text(StatusText(status));
   if (text.empty()) text = std::to_string(status);
-  if (body.empty() || body.size() > 64u << 10) return text;
-  Result<Json> json = kube::ParseJson(body);
-  const Json* errors = json ? kube::Find(*json, "errors") : nullptr;
-  if (errors == nullptr || !errors->is_array() || errors->empty()) return text;
-  std::string code = kube::StringAt(errors->front(), "code");
+  std::string code = ParseError(body).code;
   bool plain = std::all_of(code.begin(), code.end(),
                            [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
   if (!code.empty() && code.size() <= 64 && plain) text += " (" + code + ")";
@@ -132,6 +166,7 @@ Async<HttpResponse> Fetcher::CallWithRetries(const FetchRequest& request,
       response->body = std::string();
       response->body_lease.reset();
     }
+    if (response && IsUnknownUpstream(*response)) response->status = 404;
     if (!IsTransient(response) || attempt >= std::min(options_.attempts, request.max_attempts))
       co_return response;
 

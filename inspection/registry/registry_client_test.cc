@@ -220,6 +220,33 @@ TEST_F(RegistryIsDownTest, ADocumentThatCannotBeReadIsNotAskedForByEachPod) {
   EXPECT_THAT(Manifest(App(), "other"), IsOk());
 }
 
+// The body is that of Debian's docker-registry 2.8 as a proxy.
+TEST_F(RegistryIsDownTest, ADigestThatAProxysUpstreamDoesNotHaveIsNoFailure) {
+  std::string body =
+      R"({"errors":[{"code":"UNKNOWN","message":"unknown error","detail":{"errors":)"
+      R"([{"code":"MANIFEST_UNKNOWN","message":"manifest unknown","detail":{"Name":"app"}}]}}]})";
+  kube::ScriptedServer server(
+      io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
+        while (true) {
+          std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
+          if (!request) co_return;
+          std::string answer =
+              "HTTP/1.1 500 Internal Server Error\r\nContent-Type: application/json\r\n"
+              "Content-Length: " +
+              std::to_string(body.size()) + "\r\n\r\n" + body;
+          bool sent = co_await peer.Write(std::move(answer));
+          if (!sent) co_return;
+        }
+      });
+  Repository proxy{{server.url().Authority(), "app", true, "test"}, {}};
+  std::string digest = "sha256:" + std::string(64, 'b');
+  EXPECT_THAT(Manifest(proxy, digest), FailsWith(Code::kNotFound, HasSubstr("MANIFEST_UNKNOWN")));
+  // Only the detail tells this from a registry that is down.
+  body = R"({"errors":[{"code":"UNKNOWN","detail":{"Status":"503 Service Unavailable"}}]})";
+  EXPECT_THAT(Manifest(proxy, digest),
+              FailsWith(Code::kUnavailable, AllOf(HasSubstr("500"), HasSubstr("(UNKNOWN)"))));
+}
+
 TEST_F(RegistryIsDownTest, AHostThatRefusesConnectionsIsNotAskedForEachRepository) {
   Repository gone = App();
   {
@@ -478,7 +505,7 @@ TEST_F(LargeBodiesTest, NoMoreThanTheLimitAreInMemory) {
 TEST_F(LargeBodiesTest, SmallBodiesDoNotWaitForStalledLargeOnes) {
   registry_.InjectFault("manifests/large", Fault::kStalledBody, 3);
   std::vector<std::shared_ptr<Place>> stalled;
-  for (int i = 0; i < 3; ++i) stalled.push_back(Start("large", 1s));
+  for (int i = 0; i < 3; ++i) stalled.push_back(Start("large", 3s));
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 2 && slots_->waiting() == 1; }));
   for (int i = 0; i < 5; ++i) EXPECT_THAT(Manifest(App()), IsOk());
   EXPECT_EQ(slots_->waiting(), 1u);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -22,7 +23,26 @@ std::string WriteFile(const std::string& path, const std::string& text) {
   return path;
 }
 
+std::string PathOf(RegistryProgram program) {
+  if (program == RegistryProgram::kDebian) return "/usr/bin/docker-registry";
+  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
+  return assets == nullptr ? "" : std::string(assets) + "/distribution";
+}
+
 }  // namespace
+
+std::string NameOf(RegistryProgram program) {
+  return program == RegistryProgram::kDebian ? "DebiansRegistry" : "Distribution3";
+}
+
+bool IsInstalled(RegistryProgram program) { return std::filesystem::exists(PathOf(program)); }
+
+std::string HowToInstall(RegistryProgram program) {
+  return program == RegistryProgram::kDebian
+             ? "SKIPPED: Debian's package docker-registry is not installed"
+             : "SKIPPED: KUBEBUILDER_ASSETS has no `distribution`; e2e/cluster/build-tools.sh "
+               "builds it";
+}
 
 DockerRegistry::DockerRegistry(DockerRegistryOptions options) {
   const std::string& folder = options.folder;
@@ -46,16 +66,19 @@ DockerRegistry::DockerRegistry(DockerRegistryOptions options) {
            "', service: test, issuer: test, rootcertbundle: " +
            WriteFile(folder + "/tokens.pem", options.token_certificate_pem) + "}}\n";
   }
-  std::string config =
-      WriteFile(folder + "/config.yml",
-                "version: 0.1\nstorage: {filesystem: {rootdirectory: " + options.storage +
-                    "}}\nhttp: {addr: '127.0.0.1:0'" + tls + "}\n" + auth);
+  std::string proxy;
+  if (!options.remote_url.empty()) proxy = "proxy: {remoteurl: '" + options.remote_url + "'}\n";
+  std::string config = WriteFile(
+      folder + "/config.yml",
+      "version: 0.1\nstorage: {filesystem: {rootdirectory: " + options.storage +
+          "}}\nhttp: {addr: '127.0.0.1:" + options.port + "'" + tls + "}\n" + auth + proxy);
   // It logs every request, and blocks when its output is not read: only the line with its port is
-  // let through.
+  // let through. Without the variable, distribution 3 looks for a collector of traces.
   constexpr char kScript[] =
-      "exec \"$0\" serve \"$1\" > >(exec grep --line-buffered 'listening on') 2>&1";
+      "export OTEL_TRACES_EXPORTER=none; exec \"$0\" serve \"$1\" > >(exec grep --line-buffered "
+      "'listening on') 2>&1";
   process_ = std::make_unique<kube::Subprocess>(
-      "/bin/bash", std::vector<std::string>{"-c", kScript, kDockerRegistryProgram, config});
+      "/bin/bash", std::vector<std::string>{"-c", kScript, PathOf(options.program), config});
 
   constexpr std::string_view kListening = "listening on 127.0.0.1:";
   constexpr std::string_view kDigits = "0123456789";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DockerRegistry: Debian's docker-registry as a process on 127.0.0.1; and Publisher, which pushes
-// images to it.
+// DockerRegistry: Debian's docker-registry (distribution 2) or distribution 3 as a process on
+// 127.0.0.1; and Publisher, which pushes images to it.
 //
 //   DockerRegistry open({.folder = tmp + "/open", .storage = tmp + "/storage"});
 //   DockerRegistry closed(
@@ -8,6 +8,10 @@
 //   Publisher publisher(io, open.port(), "");
 //   publisher.PushImage("team/app", "1", {"linux", "arm64"}, kOciManifest);
 //   // Both registries have the image: they share the storage.
+//   DockerRegistry proxy({.program = RegistryProgram::kDistribution,
+//                         .folder = tmp + "/proxy",
+//                         .storage = tmp + "/proxied",
+//                         .remote_url = "http://" + open.host()});
 #pragma once
 
 #include <memory>
@@ -23,13 +27,30 @@
 
 namespace inspection {
 
-inline constexpr char kDockerRegistryProgram[] = "/usr/bin/docker-registry";
+enum class RegistryProgram {
+  kDebian,        // the package docker-registry
+  kDistribution,  // distribution 3, which e2e/cluster/build-tools.sh builds
+};
+inline constexpr RegistryProgram kRegistryPrograms[] = {RegistryProgram::kDebian,
+                                                        RegistryProgram::kDistribution};
+
+// As a part of the name of a test.
+std::string NameOf(RegistryProgram program);
+bool IsInstalled(RegistryProgram program);
+// For the message of a test that is skipped because the program is not installed.
+std::string HowToInstall(RegistryProgram program);
 
 struct DockerRegistryOptions {
+  RegistryProgram program = RegistryProgram::kDebian;
   // The folder for its configuration; not shared.
   std::string folder;
   // The folder for its images; several registries may share it.
   std::string storage;
+  // Another registry, from which it pulls what it does not have ("http://127.0.0.1:5000"). It must
+  // run at the start; nothing can be pushed then.
+  std::string remote_url;
+  // To start it again where it was.
+  std::string port = "0";
   // With a certificate it serves TLS, and with an authority it requires a client certificate of
   // that authority.
   std::optional<kube::KeyPair> certificate;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenServer: issues tokens for pulling to user "u" with password "secret", signed as Debian's
-// docker-registry requires (JWT, ES256). On the test's event loop.
+// TokenServer: issues tokens for pulling to user "u" with password "secret", signed as
+// DockerRegistry requires (JWT, ES256). On the test's event loop.
 #pragma once
 
 #include <memory>

@@ -10,6 +10,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "kube/base/clock.h"
+#include "kube/base/notifier.h"
 #include "kube/http/testing/scripted_server.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -396,6 +397,39 @@ TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndFreesItsSlot) {
   EXPECT_THAT(**first, FailsWith(Code::kCancelled));
   EXPECT_THAT(**third, IsOk());
   EXPECT_EQ(pool->busy(), 0u);
+}
+
+// A task that goes on after its cancellation, for example to write a status.
+TEST_F(HttpPoolTest, ACancelledTaskBeginsNoCall) {
+  ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
+    std::optional<ScriptedRequest> first = co_await peer.ReadRequest();
+    if (first) co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    co_await peer.UntilClosed();
+  });
+  std::unique_ptr<HttpPool> pool = PoolFor(server);
+  ASSERT_THAT(Call(*pool, {}), IsOk());
+  ASSERT_EQ(pool->idle(), 1u);
+
+  Notifier never;
+  std::vector<Result<>> ended;
+  auto cancelled_task = [&]() -> asio::awaitable<void> {
+    co_await IgnoreCancellation();
+    HttpRequest request;
+    Result<> waited = co_await never.Wait();
+    ended.push_back(waited);
+    Result<HttpResponse> called = co_await pool->Call(request);
+    ended.push_back(called ? Ok() : Result<>(called.error()));
+    Result<std::unique_ptr<HttpStream>> opened = co_await pool->Stream(request);
+    ended.push_back(opened ? Ok() : Result<>(opened.error()));
+  };
+  asio::cancellation_signal stop;
+  asio::co_spawn(io_, cancelled_task(),
+                 asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
+  Drain(io_);
+  stop.emit(asio::cancellation_type::terminal);
+  ASSERT_TRUE(RunUntil(io_, [&] { return ended.size() == 3; }));
+  for (const Result<>& result : ended) EXPECT_THAT(result, FailsWith(Code::kCancelled));
+  EXPECT_EQ(server.accepted(), 1);
 }
 
 // Streams.

@@ -8,6 +8,7 @@
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/own_nodes.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
 
@@ -22,14 +23,6 @@ constexpr const char* kPool = "pool";
 
 class AnyArchitectureFlow : public FlowFixture {
  protected:
-  void TearDown() override {
-    for (const std::string& node : nodes_) {
-      auto deleted = scene().Delete(kNodes, node);
-      EXPECT_TRUE(deleted) << deleted.error();
-    }
-    FlowFixture::TearDown();
-  }
-
   // A node that only the pods of the flow may use, with the taint of its architecture.
   Step AddNode(const std::string& architecture) {
     std::string name = architecture + "-of-" + scene().ns();
@@ -38,8 +31,7 @@ class AnyArchitectureFlow : public FlowFixture {
     node["spec"]["taints"] = Json::array({{{"key", std::string(api::kArchLabel)},
                                            {"value", architecture},
                                            {"effect", "NoSchedule"}}});
-    nodes_.push_back(name);
-    return Create(kNodes, node);
+    return nodes_.Add(std::move(node));
   }
   PodBuilder PooledPod(const std::string& name, const std::string& image) {
     return MakePod(name).Image(image).NodeSelector(kPool, scene().ns());
@@ -62,7 +54,7 @@ class AnyArchitectureFlow : public FlowFixture {
     return finished ? finished->output : "";
   }
 
-  std::vector<std::string> nodes_;
+  OwnNodes nodes_;
   const char* parent_ = std::getenv("TEST_TMPDIR");
   std::string folder_ = std::string(parent_ == nullptr ? "/tmp" : parent_) + "/any-architecture";
   DockerRegistry registry_{{.folder = folder_, .storage = folder_ + "/storage"}};

@@ -6,6 +6,7 @@
 
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/own_nodes.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
 
@@ -156,26 +157,17 @@ INSTANTIATE_TEST_SUITE_P(On, ImagePlatformsOnEachRegistryFlow,
 // The kubelets say which images their nodes have.
 class NodeImagesFlow : public ImagePlatformsFlow {
  protected:
-  void TearDown() override {
-    if (!node_.empty()) {
-      auto deleted = scene().Delete(kNodes, node_);
-      EXPECT_TRUE(deleted) << deleted.error();
-    }
-    FlowFixture::TearDown();
-  }
-
   // A node of `architecture` that has these images.
   Step AddNode(const std::string& architecture, const std::vector<std::string>& images) {
-    node_ = architecture + "-of-" + scene().ns();
-    Json node = MakeNode(node_, architecture);
+    Json node = MakeNode(architecture + "-of-" + scene().ns(), architecture);
     for (const std::string& image : images) {
       Json names = Json::array({image});
       node["status"]["images"].push_back({{"names", names}, {"sizeBytes", 1}});
     }
-    return Create(kNodes, std::move(node));
+    return nodes_.Add(std::move(node));
   }
 
-  std::string node_;
+  OwnNodes nodes_;
 };
 
 TEST_F(NodeImagesFlow, TellOfImagesThatNoRegistryHas) {

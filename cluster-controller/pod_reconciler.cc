@@ -243,6 +243,7 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
   }
   if (images) {
     placing.decision.platforms = std::move((*images)->platforms);
+    if (!placing.cluster->WantsAmd64Levels()) placing.decision.platforms->amd64_level = 0;
     placing.decision.stale_inspection = std::move((*images)->stale);
     co_return std::nullopt;
   }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "api/names.h"
 #include "placement/operating_systems.h"
@@ -24,11 +25,21 @@ struct Appended {
   ArchitectureSet architectures;
   // Empty: none.
   std::set<std::string> windows_builds;
+  int amd64_level = 0;
 };
 
 bool HasArchitectureLabel(const Pod& pod, const std::string& architecture) {
   return api::IsArchitectureName(architecture) &&
          pod.metadata().labels().contains(std::string(api::kLabelPrefix) + architecture);
+}
+
+// 0 for an expression on something else.
+int Amd64LevelOf(const NodeSelectorRequirement& expression) {
+  for (int level = api::kMinAmd64Level; level <= api::kMaxAmd64Level; ++level) {
+    if (expression.key() == api::Amd64LevelLabel(level) && expression.operator_() == "Exists")
+      return level;
+  }
+  return 0;
 }
 
 std::optional<Appended> AppendedTo(const NodeSelectorTerm& term, const Pod& pod) {
@@ -46,6 +57,8 @@ std::optional<Appended> AppendedTo(const NodeSelectorTerm& term, const Pod& pod)
     } else if (expression.key() == api::kWindowsBuildLabel && expression.operator_() == "In" &&
                !appended.architectures.empty()) {
       appended.windows_builds.insert(values.begin(), values.end());
+    } else if (!appended.architectures.empty()) {
+      appended.amd64_level = std::max(appended.amd64_level, Amd64LevelOf(expression));
     }
   }
   if (appended.architectures.empty()) return std::nullopt;
@@ -62,6 +75,8 @@ TermAddition LeftOf(const Appended& appended, TermAddition now) {
   Restrict(now.architectures, appended.architectures);
   bool tells_build = !now.windows_builds.empty();
   if (!appended.windows_builds.empty()) Restrict(now.windows_builds, appended.windows_builds);
+  if (!now.architectures.contains(std::string(kAmd64))) now.amd64_level = 0;
+  if (appended.amd64_level < now.amd64_level) now = InOneTerm(std::move(now));
   if (now.architectures.empty() || (tells_build && now.windows_builds.empty())) return {};
   return now;
 }
@@ -75,6 +90,7 @@ bool Append(const Appended& before, const TermAddition& now, const Pod& pod,
   if (now.architectures != before.architectures) AddOneOf(api::kArchLabel, now.architectures, term);
   if (!now.operating_systems.empty()) AddOneOf(api::kOsLabel, now.operating_systems, term);
   if (builds) AddOneOf(api::kWindowsBuildLabel, now.windows_builds, term);
+  if (now.amd64_level > before.amd64_level) AddAmd64Level(now.amd64_level, term);
   return term.match_expressions_size() > expressions;
 }
 
@@ -138,6 +154,7 @@ Requirement NarrowRequirement(Pod& pod, const CommonPlatforms& now) {
     narrower |= Append(*appended, left, pod, term);
     required.architectures.insert(left.architectures.begin(), left.architectures.end());
     required.operating_systems.insert(left.operating_systems.begin(), left.operating_systems.end());
+    required.amd64_level = std::max(required.amd64_level, left.amd64_level);
   }
   if (!narrower) return required;
   required.result =

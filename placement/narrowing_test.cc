@@ -238,6 +238,41 @@ TEST(NarrowingTest, TermsOnlyGetLonger) {
   }
 }
 
+TEST(NarrowingTest, ALevelOfX8664IsOnlyRaised) {
+  auto images = [](int level, bool arm64) {
+    std::vector<Platform> platforms = {{"linux", "amd64", "", level}};
+    if (arm64) platforms.push_back({"linux", "arm64"});
+    return Images(platforms);
+  };
+  struct Row {
+    const char* name;
+    CommonPlatforms before;
+    CommonPlatforms now;
+    const char* terms;
+    RequirementResult result;
+  };
+  const RequirementResult kept = RequirementResult::kKept, set = RequirementResult::kSet;
+  const Row kRows[] = {
+      {"the same", images(3, true), images(3, true),
+       "arch In arm64 | arch In amd64 & cpu-cpuid.X86_64_V3 Exists", kept},
+      {"lower", images(3, false), images(0, false), "arch In amd64 & cpu-cpuid.X86_64_V3 Exists",
+       kept},
+      {"higher", images(3, true), images(4, true),
+       "arch In arm64 | arch In amd64 & cpu-cpuid.X86_64_V3 Exists & cpu-cpuid.X86_64_V4 Exists",
+       set},
+      {"higher in one term", images(0, true), images(3, true),
+       "arch In amd64 arm64 & arch In arm64", set},
+      {"higher, alone", images(0, false), images(3, false),
+       "arch In amd64 & cpu-cpuid.X86_64_V3 Exists", set},
+  };
+  for (const Row& row : kRows) {
+    Pod pod = MakePod("web");
+    ApplyRequirement(pod, row.before);
+    EXPECT_EQ(NarrowRequirement(pod, row.now).result, row.result) << row.name;
+    EXPECT_EQ(TermsOf(pod), row.terms) << row.name;
+  }
+}
+
 // The labels and the terms may be the author's.
 TEST(NarrowingTest, OnlyWhatTheLabelsNameIsTakenForTheRequirement) {
   Pod no_label = MakePod("web").Requires("kubernetes.io/arch", "In", {"amd64"});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "api/names.h"
 #include "kube/base/join.h"
@@ -129,6 +130,16 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
                                                             plugin->key + ": " + ListOf(added)});
 }
 
+// "amd64, arm64; of amd64, nodes with the label feature.node.kubernetes.io/cpu-cpuid.X86_64_V3".
+std::string Describe(const Requirement& required) {
+  std::string text = Join(required.architectures);
+  if (required.amd64_level > 0)
+    text += "; of amd64, nodes with the label " + api::Amd64LevelLabel(required.amd64_level);
+  if (!required.operating_systems.empty())
+    text += "; and one of the operating systems: " + Join(required.operating_systems);
+  return text;
+}
+
 // Restricts the requirement that was set while the pod had gates of other controllers. Without a
 // result, it stays: the pod has waited long enough.
 void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& release) {
@@ -141,7 +152,7 @@ void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& re
   AddRequirementEvent(required.result, api::kReasonPredicateSet,
                       "The container images have changed while the pod was gated: required one "
                       "of the architectures: " +
-                          Join(required.architectures),
+                          Describe(required),
                       release);
   if (required.result != RequirementResult::kNowhere)
     AddTolerations(pod, decision, required.architectures, release);
@@ -158,10 +169,8 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
     if (!decision.stale_inspection.empty())
       AddStaleInspectionEvent(decision.stale_inspection, release);
     Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
-    std::string message = "Required one of the architectures: " + Join(required.architectures);
-    if (!required.operating_systems.empty())
-      message += "; and one of the operating systems: " + Join(required.operating_systems);
-    AddRequirementEvent(required.result, api::kReasonPredicateSet, std::move(message), release);
+    AddRequirementEvent(required.result, api::kReasonPredicateSet,
+                        "Required one of the architectures: " + Describe(required), release);
     if (required.result == RequirementResult::kSet)
       AddTolerations(pod, decision, required.architectures, release);
     return;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <utility>
 
 #include "api/names.h"
 #include "kube/base/utf8.h"
@@ -60,16 +61,17 @@ RequirementResult Require(Pod& pod, const Addition& addition) {
     return RequirementResult::kTooLarge;
   }
   bool anywhere = false;
-  auto add_to = [&](NodeSelectorTerm& term) {
-    TermAddition added = addition(term);
-    anywhere |= !added.architectures.empty();
-    Add(added, term);
-  };
   if (required.node_selector_terms().empty()) {
-    add_to(*required.add_node_selector_terms());
+    for (const TermAddition& added : InOwnTerms(addition(NodeSelectorTerm()))) {
+      anywhere |= !added.architectures.empty();
+      Add(added, *required.add_node_selector_terms());
+    }
   } else {
     for (NodeSelectorTerm& term : *required.mutable_node_selector_terms()) {
-      if (TakesRequirement(term)) add_to(term);
+      if (!TakesRequirement(term)) continue;
+      TermAddition added = addition(term);
+      anywhere |= !added.architectures.empty();
+      Add(added, term);
     }
   }
   SetLabel(pod, api::kNodeAffinityLabel, api::kSet);
@@ -88,9 +90,12 @@ Requirement ApplyRequirement(Pod& pod, const CommonPlatforms& common) {
   Requirement required;
   TermAdditions additions(common);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
+  const bool has_terms = !RequiredOf(pod).node_selector_terms().empty();
   required.result = Require(pod, [&](const NodeSelectorTerm& term) {
     TermAddition addition = additions.For(of_pod.In(term));
     if (SelectsWindowsBuild(pod, term)) addition.windows_builds.clear();
+    if (has_terms) addition = InOneTerm(std::move(addition));
+    required.amd64_level = std::max(required.amd64_level, addition.amd64_level);
     required.architectures.insert(addition.architectures.begin(), addition.architectures.end());
     required.operating_systems.insert(addition.operating_systems.begin(),
                                       addition.operating_systems.end());

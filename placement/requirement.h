@@ -14,7 +14,10 @@
 //   - it names a system that the images are not for
 //   - it names several, on which the images have no architecture in common
 // and one on node.kubernetes.io/windows-build if it only allows Windows and the images need certain
-// builds (platforms.h).
+// builds (platforms.h), and one on the label of node-feature-discovery for a level of x86-64, if
+// the images need one on amd64. As that label is for amd64 alone, amd64 gets a term of its own
+// beside other architectures; in the user's terms, to which none can be added, amd64 is left out
+// there.
 #pragma once
 
 #include <set>
@@ -44,6 +47,8 @@ struct Requirement {
   // kSet: all that were required, of all terms.
   ArchitectureSet architectures = {};
   std::set<std::string> operating_systems = {};
+  // kSet: of x86-64, on nodes of amd64; 0: any.
+  int amd64_level = 0;
 };
 
 // Requires one of the architectures that the images have in common, and sets the labels:

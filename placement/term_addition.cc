@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 
 namespace placement {
@@ -23,7 +24,22 @@ size_t TermAddition::Bytes() const {
   for (const auto* values : {&architectures, &operating_systems, &windows_builds}) {
     for (const std::string& value : *values) bytes += value.size() + kValue;
   }
+  if (amd64_level > 0) bytes += kExpression;
   return bytes;
+}
+
+std::vector<TermAddition> InOwnTerms(TermAddition addition) {
+  if (addition.amd64_level == 0 || addition.architectures.size() == 1) return {std::move(addition)};
+  TermAddition amd64 = addition;
+  amd64.architectures = {std::string(kAmd64)};
+  return {InOneTerm(std::move(addition)), std::move(amd64)};
+}
+
+TermAddition InOneTerm(TermAddition addition) {
+  if (addition.amd64_level == 0 || addition.architectures.size() == 1) return addition;
+  addition.architectures.erase(std::string(kAmd64));
+  addition.amd64_level = 0;
+  return addition;
 }
 
 TermAdditions::TermAdditions(const CommonPlatforms& common) : common_(common) {
@@ -81,6 +97,9 @@ TermAddition TermAdditions::Decide(const Choice& choice) const {
   }
   if (addition.operating_systems == std::set<std::string>{std::string(kWindows)})
     addition.windows_builds = common_.windows_builds;
+  if (addition.operating_systems.contains(std::string(kLinux)) &&
+      addition.architectures.contains(std::string(kAmd64)))
+    addition.amd64_level = common_.amd64_level;
   return addition;
 }
 
@@ -99,6 +118,12 @@ void AddOneOf(std::string_view label, const std::set<std::string>& values, NodeS
   for (const std::string& value : values) requirement.add_values(value);
 }
 
+void AddAmd64Level(int level, NodeSelectorTerm& term) {
+  NodeSelectorRequirement& requirement = *term.add_match_expressions();
+  requirement.set_key(api::Amd64LevelLabel(level));
+  requirement.set_operator_("Exists");
+}
+
 void AddNowhere(NodeSelectorTerm& term) {
   NodeSelectorRequirement& nowhere = *term.add_match_expressions();
   nowhere.set_key(std::string(api::kNoSupportedArchLabel));
@@ -115,6 +140,7 @@ void Add(const TermAddition& addition, NodeSelectorTerm& term) {
     AddOneOf(api::kOsLabel, addition.operating_systems, term);
   if (!addition.windows_builds.empty())
     AddOneOf(api::kWindowsBuildLabel, addition.windows_builds, term);
+  if (addition.amd64_level > 0) AddAmd64Level(addition.amd64_level, term);
 }
 
 }  // namespace placement

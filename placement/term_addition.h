@@ -25,10 +25,19 @@ struct TermAddition {
   ArchitectureSet architectures = {};
   std::set<std::string> operating_systems = {};
   std::set<std::string> windows_builds = {};
+  // 2 to 4: what the nodes of amd64 must have of the levels of x86-64; 0: any.
+  int amd64_level = 0;
 
   // About what it takes in JSON.
   size_t Bytes() const;
 };
+
+// The same for a pod without terms: the terms that it gets. Architectures that need a node label
+// are in a term of their own.
+std::vector<TermAddition> InOwnTerms(TermAddition addition);
+// The same for one term of the user: its expressions are ANDed, so amd64 is left out if it alone
+// needs a label.
+TermAddition InOneTerm(TermAddition addition);
 
 // What is required of nodes with the allowed operating systems, in any number of terms.
 class TermAdditions {
@@ -64,6 +73,8 @@ bool SelectsWindowsBuild(const kube::core::Pod& pod, const kube::core::NodeSelec
 // Appends the expression `label In [values]`.
 void AddOneOf(std::string_view label, const std::set<std::string>& values,
               kube::core::NodeSelectorTerm& term);
+// Appends an expression on the label of nodes that have this level of x86-64.
+void AddAmd64Level(int level, kube::core::NodeSelectorTerm& term);
 // Appends an expression that no node satisfies.
 void AddNowhere(kube::core::NodeSelectorTerm& term);
 // Appends all expressions of the addition.

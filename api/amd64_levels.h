@@ -21,6 +21,14 @@ inline std::string Amd64LevelLabel(int level) {
   return std::string(kAmd64LevelLabelPrefix) + std::to_string(level);
 }
 
+// 2 to 4; 0 for other labels.
+inline int LevelOfAmd64Label(std::string_view label) {
+  if (!label.starts_with(kAmd64LevelLabelPrefix)) return 0;
+  label.remove_prefix(kAmd64LevelLabelPrefix.size());
+  int level = label.size() == 1 ? label[0] - '0' : 0;
+  return level >= kMinAmd64Level && level <= kMaxAmd64Level ? level : 0;
+}
+
 struct Amd64LevelsPlugin {
   bool enabled = false;
 

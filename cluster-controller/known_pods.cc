@@ -12,8 +12,12 @@ std::pair<KnownPod&, bool> KnownPods::Add(const kube::core::Pod& pod) {
   KnownPod& known = entry->second;
   if (!is_new && known.uid_hash == uid_hash) return {known, false};
   if (!is_new) awaiting_.Leave(kube::KeyOf(pod));
-  known = {
-      .uid_hash = uid_hash, .first_seen = clock_.Now(), .next_attempt = {}, .processing_since = {}};
+  kube::TimePoint now = clock_.Now();
+  known = {.uid_hash = uid_hash,
+           .first_seen = now,
+           .counted_since = now,
+           .next_attempt = {},
+           .processing_since = {}};
   return {known, true};
 }
 
@@ -40,7 +44,7 @@ void KnownPods::EndAwaiting(const kube::ObjectKey& key) {
   KnownPod* known = Find(key);
   if (known == nullptr || !known->awaits_other_gates) return;
   known->awaits_other_gates = false;
-  known->first_seen = clock_.Now();
+  known->counted_since = clock_.Now();
   awaiting_.Leave(key);
 }
 
@@ -65,7 +69,8 @@ kube::Duration KnownPods::OldestAge() const {
   kube::TimePoint now = clock_.Now();
   kube::TimePoint oldest = now;
   for (const auto& [key, known] : pods_) {
-    if (!known.released && !known.awaits_other_gates) oldest = std::min(oldest, known.first_seen);
+    if (!known.released && !known.awaits_other_gates)
+      oldest = std::min(oldest, known.counted_since);
   }
   return now - oldest;
 }

@@ -21,6 +21,8 @@ namespace cluster_controller {
 struct KnownPod {
   size_t uid_hash = 0;
   kube::TimePoint first_seen;
+  // Since when its age counts: `first_seen`, or the end of its wait for other gates.
+  kube::TimePoint counted_since;
   // After a failed inspection: no attempt before this time.
   kube::TimePoint next_attempt;
   // When processing started, which ends with the write of the pod; the epoch: it has not started.
@@ -31,6 +33,8 @@ struct KnownPod {
   int conflicts = 0;
   // Keeps the cluster gate for the gates of other controllers, which delay it, not this one.
   bool awaits_other_gates = false;
+  // All that can be set before its last gate was written.
+  bool decided = false;
 
   // In this term: the API server refused the pod with Release::additions; the images are
   // prefetched; the pod was released, and is still in the cache.

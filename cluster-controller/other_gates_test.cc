@@ -34,7 +34,6 @@ class OtherGatesTest : public PodReconcilerTest {
  protected:
   static constexpr char kKueue[] = "kueue.x-k8s.io/admission";
 
-  // With tolerations in the cluster's config.
   // With the labels of the webhook.
   Pod AwaitingPod() {
     return GatedPod()
@@ -42,6 +41,7 @@ class OtherGatesTest : public PodReconcilerTest {
         .Label(api::kNodeAffinityLabel, api::kNotSet)
         .Label(api::kPreferredNodeAffinityLabel, api::kNotSet);
   }
+  // With tolerations in the cluster's config.
   void CreateAwaiting() {
     CreateClusterConfig({{"plugins", Tolerations(true)}});
     api_.Create<Pod>(AwaitingPod());
@@ -156,15 +156,75 @@ TEST_F(OtherGatesTest, ImagesThatCouldNotBeInspectedAreInspectedOnceMore) {
   EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
 }
 
-// The policies that a feature adds may have tolerations.
-TEST_F(OtherGatesTest, AdditionsAreInTheLastWrite) {
+// A pod does not evade an administrator's policies by a gate of its own.
+TEST_F(OtherGatesTest, AdditionsButTheirTolerationsAreInTheFirstWrite) {
   Pod added = MakePod("").NodeSelector("pool", "a");
+  added.mutable_spec()->add_tolerations()->set_key("pool");
   Add(std::make_unique<FakeAdditions>(added, clock_, clock_.Now()));
-  CreateAwaiting();
-  EXPECT_TRUE(Web().spec().node_selector().empty());
+  api_.Create<Pod>(AwaitingPod());
+  Pass();
+  EXPECT_TRUE(Gated());
+  EXPECT_EQ(Web().spec().node_selector().at("pool"), "a");
+  EXPECT_EQ(Web().spec().tolerations_size(), 0);
   RemoveOther();
   Pass();
-  EXPECT_EQ(Web().spec().node_selector().at("pool"), "a");
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Web().spec().tolerations_size(), 1);
+}
+
+TEST_F(OtherGatesTest, APodThatOptsOutGetsNoTolerationsOfAdditions) {
+  Pod added = MakePod("");
+  added.mutable_spec()->add_tolerations()->set_key("pool");
+  Add(std::make_unique<FakeAdditions>(added, clock_, clock_.Now()));
+  api_.Create<Pod>(GatedPod().Gate(kKueue).Label(api::kExcludeLabel, ""));
+  Pass();
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Web().spec().tolerations_size(), 0);
+}
+
+// Nothing can be added to so many terms, and the labels say the same as before.
+TEST_F(OtherGatesTest, APodThatTakesNoRequirementIsWrittenOnce) {
+  CreateClusterConfig({});
+  Pod pod = AwaitingPod();
+  auto& required = *pod.mutable_spec()
+                        ->mutable_affinity()
+                        ->mutable_node_affinity()
+                        ->mutable_required_during_scheduling_ignored_during_execution();
+  for (int i = 0; i < 20'000; ++i) {
+    auto& expression = *required.add_node_selector_terms()->add_match_expressions();
+    expression.set_key("zone");
+    expression.set_operator_("Exists");
+  }
+  api_.Create<Pod>(pod);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Pass(), Outcome::After(7 * 24h));
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  clock_.Advance(7 * 24h);
+  EXPECT_EQ(Pass(), Outcome::Done());
+  EXPECT_FALSE(Gated());
+}
+
+TEST_F(OtherGatesTest, APodThatIsBeingDeletedAwaitsNothing) {
+  Pod pod = AwaitingPod();
+  pod.mutable_metadata()->add_finalizers("kueue.x-k8s.io/managed");
+  pod.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
+  api_.Create<Pod>(pod);
+  EXPECT_EQ(Pass(), Outcome::Done());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(known_.awaiting(), 0u);
+}
+
+// Its author decides it while it waits for a result.
+TEST_F(OtherGatesTest, APodThatNeedsNoInspectionAnyMoreLeavesTheInspector) {
+  CreateClusterConfig({});
+  images_.ClearDefault();
+  api_.Create<Pod>(AwaitingPod());
+  Pass();
+  ASSERT_TRUE(queue_.WaitingSince({"ns", "web"}));
+  Pod pod = Web();
+  (*pod.mutable_spec()->mutable_node_selector())[std::string(api::kArchLabel)] = "arm64";
+  api_.Update(pod);
+  EXPECT_EQ(Pass(), Outcome::After(7 * 24h));
+  EXPECT_FALSE(queue_.WaitingSince({"ns", "web"}));
 }
 
 TEST_F(OtherGatesTest, ARefusedFirstWriteRemovesTheGateAlone) {

@@ -175,7 +175,9 @@ PodReconciler::End PodReconciler::AwaitOtherGates(Placing& placing) {
   }
   std::chrono::seconds left = AwaitingLeft(pod, parts_.clock.WallNow());
   std::string& not_awaited = placing.decision.not_awaited;
-  if (placing.config_being_deleted()) {
+  if (pod.metadata().has_deletion_timestamp()) {
+    not_awaited = "the pod is being deleted";
+  } else if (placing.config_being_deleted()) {
     not_awaited = "the ClusterPodPlacementConfig is being deleted";
   } else if (left == 0s) {
     not_awaited = "the pod is " + std::to_string(kMaxAwaitingOtherGates.count()) + " hours old";
@@ -190,7 +192,11 @@ PodReconciler::End PodReconciler::AwaitOtherGates(Placing& placing) {
     return std::nullopt;
   }
   UpdateGatedMetric();
-  if (!placement::IsDecided(pod, kMaxAttempts)) return std::nullopt;
+  const KnownPod* known = parts_.known.Find(key);
+  bool decided = known != nullptr && known->decided;
+  if (!decided && !placement::IsDecided(pod, kMaxAttempts)) return std::nullopt;
+  // Its author may have decided it while it waited for a result.
+  parts_.inspector.Forget(key);
   VLOG(1) << placing.log << " waits for the gates of other controllers: " << kube::Join(others, 8);
   return Outcome::After(left);
 }
@@ -217,10 +223,8 @@ PodReconciler::End PodReconciler::Begin(Placing& placing) {
   return std::nullopt;
 }
 
-// The first step that changes the pod: additions may say on which architectures it runs. They may
-// have tolerations, so a pod with gates of other controllers gets them with its last gate.
+// The first step that changes the pod: additions may say on which architectures it runs.
 PodReconciler::End PodReconciler::MakeAdditions(Placing& placing) {
-  if (placing.decision.await_other_gates) return std::nullopt;
   for (const std::unique_ptr<PodAdditions>& additions : parts_.additions) {
     if (additions->WaitLeft() > kube::Duration::zero()) return Outcome::After(kAdditionsReady);
     if (placing.additions_refused || !additions->Any()) continue;
@@ -332,12 +336,15 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
   for (const placement::PodEvent& event : release.events)
     if (event.reason == api::kReasonShardTakeover) parts_.metrics.shard_takeovers.Increment();
   if (known != nullptr) known->conflicts = 0;
-  // The next pass begins with the event of this write.
-  if (release.awaits_other_gates) co_return Outcome::Done();
+  if (release.awaits_other_gates) {
+    if (known != nullptr) known->decided = true;
+    parts_.inspector.Forget(key);
+    co_return Outcome::After(AwaitingLeft(pod, parts_.clock.WallNow()));
+  }
   parts_.metrics.processed_pods.Increment();
   if (known != nullptr) {
     known->released = true;
-    std::chrono::duration<double> waited = parts_.clock.Now() - known->first_seen;
+    std::chrono::duration<double> waited = parts_.clock.Now() - known->counted_since;
     parts_.metrics.time_to_release_pod.Observe(waited.count());
   }
   co_return Outcome::Done();

@@ -222,6 +222,7 @@ void FuzzPod(const std::string& input) {
   placement::CommonPlatforms of_two = placement::ArchitectureSet{"amd64", "arm64"};
   of_two.by_os["windows"] = {"amd64"};
   of_two.windows_builds = {"10.0.20348"};
+  of_two.amd64_level = 3;
   placement::CommonPlatforms of_windows = of_two;
   of_windows.by_os.erase("linux");
   using Platforms = std::optional<placement::CommonPlatforms>;

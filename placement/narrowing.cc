@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "api/names.h"
 #include "placement/operating_systems.h"
@@ -33,35 +32,25 @@ bool HasArchitectureLabel(const Pod& pod, const std::string& architecture) {
          pod.metadata().labels().contains(std::string(api::kLabelPrefix) + architecture);
 }
 
-// 0 for an expression on something else.
-int Amd64LevelOf(const NodeSelectorRequirement& expression) {
-  for (int level = api::kMinAmd64Level; level <= api::kMaxAmd64Level; ++level) {
-    if (expression.key() == api::Amd64LevelLabel(level) && expression.operator_() == "Exists")
-      return level;
-  }
-  return 0;
-}
-
 std::optional<Appended> AppendedTo(const NodeSelectorTerm& term, const Pod& pod) {
   Appended appended;
   for (const NodeSelectorRequirement& expression : term.match_expressions()) {
     if (expression.key() == api::kNoSupportedArchLabel) return std::nullopt;
     const auto& values = expression.values();
     if (expression.key() == api::kArchLabel) {
-      appended = {};
+      // One of another controller's takes nothing back.
       bool ours = expression.operator_() == "In" &&
                   std::all_of(values.begin(), values.end(), [&](const std::string& value) {
                     return HasArchitectureLabel(pod, value);
                   });
-      if (ours) appended.architectures.insert(values.begin(), values.end());
+      if (ours) appended.architectures = {values.begin(), values.end()};
     } else if (expression.key() == api::kWindowsBuildLabel && expression.operator_() == "In" &&
                !appended.architectures.empty()) {
-      appended.windows_builds.insert(values.begin(), values.end());
-    } else if (!appended.architectures.empty()) {
-      appended.amd64_level = std::max(appended.amd64_level, Amd64LevelOf(expression));
+      appended.windows_builds = {values.begin(), values.end()};
     }
   }
   if (appended.architectures.empty()) return std::nullopt;
+  appended.amd64_level = Amd64LevelIn(pod, term);
   return appended;
 }
 
@@ -76,7 +65,7 @@ TermAddition LeftOf(const Appended& appended, TermAddition now) {
   bool tells_build = !now.windows_builds.empty();
   if (!appended.windows_builds.empty()) Restrict(now.windows_builds, appended.windows_builds);
   if (!now.architectures.contains(std::string(kAmd64))) now.amd64_level = 0;
-  if (appended.amd64_level < now.amd64_level) now = InOneTerm(std::move(now));
+  if (appended.amd64_level < now.amd64_level) InOneTerm(now);
   if (now.architectures.empty() || (tells_build && now.windows_builds.empty())) return {};
   return now;
 }
@@ -102,19 +91,12 @@ void ReplaceLabels(Pod& pod, const ArchitectureSet& before, const Requirement& n
   SetRequirementLabels(pod, now);
 }
 
-const kube::core::NodeSelector& RequiredOf(const Pod& pod) {
-  return pod.spec()
-      .affinity()
-      .node_affinity()
-      .required_during_scheduling_ignored_during_execution();
-}
-
 }  // namespace
 
 ArchitectureSet RequiredBefore(const Pod& pod) {
   ArchitectureSet required;
   if (LabelOf(pod, api::kNodeAffinityLabel) != api::kSet) return required;
-  for (const NodeSelectorTerm& term : RequiredOf(pod).node_selector_terms()) {
+  for (const NodeSelectorTerm& term : RequiredTermsOf(pod)) {
     if (std::optional<Appended> appended = AppendedTo(term, pod))
       required.insert(appended->architectures.begin(), appended->architectures.end());
   }
@@ -128,7 +110,7 @@ Requirement NarrowRequirement(Pod& pod, const CommonPlatforms& now) {
   TermAdditions additions(now);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
   size_t bytes = 0;
-  for (const NodeSelectorTerm& term : RequiredOf(pod).node_selector_terms()) {
+  for (const NodeSelectorTerm& term : RequiredTermsOf(pod)) {
     if (std::optional<Appended> appended = AppendedTo(term, pod))
       bytes += LeftOf(*appended, additions.For(of_pod.In(term))).Bytes();
   }

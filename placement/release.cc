@@ -135,6 +135,10 @@ std::string Describe(const Requirement& required) {
   std::string text = Join(required.architectures);
   if (required.amd64_level > 0)
     text += "; of amd64, nodes with the label " + api::Amd64LevelLabel(required.amd64_level);
+  if (required.amd64_left_out)
+    text +=
+        "; without amd64 where the pod's own terms allow others too, as the images need a "
+        "level of x86-64";
   if (!required.operating_systems.empty())
     text += "; and one of the operating systems: " + Join(required.operating_systems);
   return text;
@@ -149,11 +153,10 @@ void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& re
   if (const std::string& stale = decision.platforms ? decision.stale_inspection : error;
       !stale.empty())
     AddStaleInspectionEvent(stale, release);
-  AddRequirementEvent(required.result, api::kReasonPredicateSet,
-                      "The container images have changed while the pod was gated: required one "
-                      "of the architectures: " +
-                          Describe(required),
-                      release);
+  AddRequirementEvent(
+      required.result, api::kReasonPredicateSet,
+      "Required less than before, as of now: one of the architectures: " + Describe(required),
+      release);
   if (required.result != RequirementResult::kNowhere)
     AddTolerations(pod, decision, required.architectures, release);
 }

@@ -33,13 +33,6 @@ bool TakesRequirement(const NodeSelectorTerm& term) {
                       });
 }
 
-const NodeSelector& RequiredOf(const Pod& pod) {
-  return pod.spec()
-      .affinity()
-      .node_affinity()
-      .required_during_scheduling_ignored_during_execution();
-}
-
 // Calls `addition` with each term that takes a requirement, and adds its result to the term.
 template <typename Addition>
 RequirementResult Require(Pod& pod, const Addition& addition) {
@@ -82,7 +75,7 @@ RequirementResult Require(Pod& pod, const Addition& addition) {
 
 bool NeedsRequirement(const Pod& pod) {
   if (SelectsArchitecture(pod)) return false;
-  const auto& terms = RequiredOf(pod).node_selector_terms();
+  const auto& terms = RequiredTermsOf(pod);
   return terms.empty() || std::any_of(terms.begin(), terms.end(), TakesRequirement);
 }
 
@@ -90,11 +83,12 @@ Requirement ApplyRequirement(Pod& pod, const CommonPlatforms& common) {
   Requirement required;
   TermAdditions additions(common);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
-  const bool has_terms = !RequiredOf(pod).node_selector_terms().empty();
+  const bool own_terms = RequiredTermsOf(pod).empty();
   required.result = Require(pod, [&](const NodeSelectorTerm& term) {
     TermAddition addition = additions.For(of_pod.In(term));
     if (SelectsWindowsBuild(pod, term)) addition.windows_builds.clear();
-    if (has_terms) addition = InOneTerm(std::move(addition));
+    if (Amd64LevelIn(pod, term) >= addition.amd64_level) addition.amd64_level = 0;
+    if (!own_terms) required.amd64_left_out |= InOneTerm(addition);
     required.amd64_level = std::max(required.amd64_level, addition.amd64_level);
     required.architectures.insert(addition.architectures.begin(), addition.architectures.end());
     required.operating_systems.insert(addition.operating_systems.begin(),

@@ -49,6 +49,8 @@ struct Requirement {
   std::set<std::string> operating_systems = {};
   // kSet: of x86-64, on nodes of amd64; 0: any.
   int amd64_level = 0;
+  // amd64 is left out in a term of the user, because of the level that the images need.
+  bool amd64_left_out = false;
 };
 
 // Requires one of the architectures that the images have in common, and sets the labels:

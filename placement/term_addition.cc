@@ -32,14 +32,15 @@ std::vector<TermAddition> InOwnTerms(TermAddition addition) {
   if (addition.amd64_level == 0 || addition.architectures.size() == 1) return {std::move(addition)};
   TermAddition amd64 = addition;
   amd64.architectures = {std::string(kAmd64)};
-  return {InOneTerm(std::move(addition)), std::move(amd64)};
+  InOneTerm(addition);
+  return {std::move(addition), std::move(amd64)};
 }
 
-TermAddition InOneTerm(TermAddition addition) {
-  if (addition.amd64_level == 0 || addition.architectures.size() == 1) return addition;
+bool InOneTerm(TermAddition& addition) {
+  if (addition.amd64_level == 0 || addition.architectures.size() == 1) return false;
   addition.architectures.erase(std::string(kAmd64));
   addition.amd64_level = 0;
-  return addition;
+  return true;
 }
 
 TermAdditions::TermAdditions(const CommonPlatforms& common) : common_(common) {
@@ -97,7 +98,7 @@ TermAddition TermAdditions::Decide(const Choice& choice) const {
   }
   if (addition.operating_systems == std::set<std::string>{std::string(kWindows)})
     addition.windows_builds = common_.windows_builds;
-  if (addition.operating_systems.contains(std::string(kLinux)) &&
+  if (addition.operating_systems == std::set<std::string>{std::string(kLinux)} &&
       addition.architectures.contains(std::string(kAmd64)))
     addition.amd64_level = common_.amd64_level;
   return addition;
@@ -109,6 +110,29 @@ bool SelectsWindowsBuild(const kube::core::Pod& pod, const NodeSelectorTerm& ter
   };
   return pod.spec().node_selector().contains(std::string(api::kWindowsBuildLabel)) ||
          std::any_of(term.match_expressions().begin(), term.match_expressions().end(), selects);
+}
+
+int Amd64LevelIn(const kube::core::Pod& pod, const NodeSelectorTerm& term) {
+  int highest = 0;
+  for (const auto& [label, value] : pod.spec().node_selector()) {
+    if (value == "true") highest = std::max(highest, api::LevelOfAmd64Label(label));
+  }
+  for (const NodeSelectorRequirement& expression : term.match_expressions()) {
+    bool is_true = expression.operator_() == "In" && expression.values_size() == 1 &&
+                   expression.values(0) == "true";
+    if (is_true || expression.operator_() == "Exists")
+      highest = std::max(highest, api::LevelOfAmd64Label(expression.key()));
+  }
+  return highest;
+}
+
+const google::protobuf::RepeatedPtrField<NodeSelectorTerm>& RequiredTermsOf(
+    const kube::core::Pod& pod) {
+  return pod.spec()
+      .affinity()
+      .node_affinity()
+      .required_during_scheduling_ignored_during_execution()
+      .node_selector_terms();
 }
 
 void AddOneOf(std::string_view label, const std::set<std::string>& values, NodeSelectorTerm& term) {

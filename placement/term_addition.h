@@ -32,12 +32,12 @@ struct TermAddition {
   size_t Bytes() const;
 };
 
-// The same for a pod without terms: the terms that it gets. Architectures that need a node label
-// are in a term of their own.
+// The same for a pod without terms: the terms that it gets. An amd64 that needs a node label is in
+// a term of its own.
 std::vector<TermAddition> InOwnTerms(TermAddition addition);
-// The same for one term of the user: its expressions are ANDed, so amd64 is left out if it alone
-// needs a label.
-TermAddition InOneTerm(TermAddition addition);
+// The same for one term: its expressions are ANDed, so amd64 is left out if it needs a label, which
+// the other architectures do not have. True if it was left out.
+bool InOneTerm(TermAddition& addition);
 
 // What is required of nodes with the allowed operating systems, in any number of terms.
 class TermAdditions {
@@ -69,6 +69,14 @@ class TermAdditions {
 // Whether the node selector of the pod, or an expression of the term, is on
 // node.kubernetes.io/windows-build.
 bool SelectsWindowsBuild(const kube::core::Pod& pod, const kube::core::NodeSelectorTerm& term);
+
+// The highest level of x86-64 that the node selector of the pod, or an expression of the term, asks
+// for by its label; 0: none.
+int Amd64LevelIn(const kube::core::Pod& pod, const kube::core::NodeSelectorTerm& term);
+
+// The terms of the pod's required node affinity.
+const google::protobuf::RepeatedPtrField<kube::core::NodeSelectorTerm>& RequiredTermsOf(
+    const kube::core::Pod& pod);
 
 // Appends the expression `label In [values]`.
 void AddOneOf(std::string_view label, const std::set<std::string>& values,

@@ -9,6 +9,7 @@
 #include "cluster-controller/pod_additions.h"
 #include "kube/base/clock.h"
 #include "kube/types/core.pb.h"
+#include "placement/gate.h"
 #include "placement/release.h"
 
 namespace cluster_controller {
@@ -29,7 +30,10 @@ class FakeAdditions final : public PodAdditions {
   }
   bool Any() const override { return true; }
   bool AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const override {
-    pod.mutable_spec()->MergeFrom(added_.spec());
+    kube::core::PodSpec added = added_.spec();
+    if (!placement::OtherGates(pod).empty()) added.clear_tolerations();
+    if (added.ByteSizeLong() == 0) return false;
+    pod.mutable_spec()->MergeFrom(added);
     events.push_back({kReason, "as the test says"});
     return true;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 #include "fuzz/base/bytes.h"
 
@@ -59,6 +60,10 @@ bool IsOneOf(const NodeSelectorRequirement& expression, std::string_view label) 
          !expression.values().empty();
 }
 
+bool IsLevel(const NodeSelectorRequirement& expression) {
+  return api::LevelOfAmd64Label(expression.key()) > 0 && expression.operator_() == "Exists";
+}
+
 // Removes a requirement behind the first `own` expressions: the architecture, the operating system
 // if the images need another one, and its build.
 void RemoveRequirementBehind(int own, NodeSelectorTerm& term) {
@@ -69,15 +74,19 @@ void RemoveRequirementBehind(int own, NodeSelectorTerm& term) {
   for (std::string_view label : {api::kOsLabel, api::kWindowsBuildLabel}) {
     if (somewhere && next < expressions.size() && IsOneOf(expressions[next], label)) ++next;
   }
+  if (somewhere && next < expressions.size() && IsLevel(expressions[next])) ++next;
   if (next == expressions.size()) expressions.DeleteSubrange(own, next - own);
 }
 
 void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
   auto& terms = *after.mutable_node_selector_terms();
   if (before.node_selector_terms().empty()) {
-    if (terms.size() != 1) return;
-    RemoveRequirementBehind(0, terms[0]);
-    if (terms[0].match_fields().empty() && terms[0].match_expressions().empty()) terms.RemoveLast();
+    // One of amd64 alone, if it needs a level.
+    if (terms.size() > 2) return;
+    for (NodeSelectorTerm& term : terms) RemoveRequirementBehind(0, term);
+    while (!terms.empty() && terms[terms.size() - 1].match_fields().empty() &&
+           terms[terms.size() - 1].match_expressions().empty())
+      terms.RemoveLast();
     return;
   }
   for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {
@@ -98,7 +107,7 @@ void RemoveNarrowing(const NodeSelector& before, NodeSelector& after) {
     int own = before.node_selector_terms(i).match_expressions_size();
     auto is_ours = [](const NodeSelectorRequirement& expression) {
       return IsRequirement(expression) || IsOneOf(expression, api::kOsLabel) ||
-             IsOneOf(expression, api::kWindowsBuildLabel);
+             IsOneOf(expression, api::kWindowsBuildLabel) || IsLevel(expression);
     };
     if (expressions.size() > own &&
         std::all_of(expressions.begin() + own, expressions.end(), is_ours))

@@ -56,10 +56,10 @@ Json Expressions(int count) {
 class MemoryBudgetsFlow : public PolicyFlow {
  protected:
   void SetUp() override {
+    PolicyFlow::SetUp();
 #ifdef BUILT_WITH_SANITIZER
     GTEST_SKIP() << "a sanitizer build needs more memory";
 #endif
-    PolicyFlow::SetUp();
   }
   void TearDown() override {
     for (const std::string& ns : namespaces_)

@@ -155,7 +155,8 @@ TEST(ClusterPodPlacementConfigTest, PoliciesChangePodsAndTemplatesByDefault) {
 TEST(ClusterPodPlacementConfigTest, LevelsOfX8664AreAnOption) {
   EXPECT_FALSE(Read("{}").WantsAmd64Levels());
   auto with = [](const char* plugin) {
-    return Read(R"({"spec": {"plugins": {"amd64Levels": )" + std::string(plugin) + "}}}");
+    std::string text = R"({"spec": {"plugins": {"amd64Levels": )" + std::string(plugin) + "}}}";
+    return Read(text.c_str());
   };
   EXPECT_TRUE(with(R"({"enabled": true})").WantsAmd64Levels());
   EXPECT_FALSE(with(R"({"enabled": false})").WantsAmd64Levels());

@@ -83,10 +83,12 @@ void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
   if (before.node_selector_terms().empty()) {
     // One of amd64 alone, if it needs a level.
     if (terms.size() > 2) return;
-    for (NodeSelectorTerm& term : terms) RemoveRequirementBehind(0, term);
-    while (!terms.empty() && terms[terms.size() - 1].match_fields().empty() &&
-           terms[terms.size() - 1].match_expressions().empty())
-      terms.RemoveLast();
+    for (int i = terms.size() - 1; i >= 0; --i) {
+      int before_removal = terms[i].match_expressions_size();
+      RemoveRequirementBehind(0, terms[i]);
+      bool removed = terms[i].match_expressions_size() < before_removal;
+      if (removed && terms[i].match_fields().empty()) terms.DeleteSubrange(i, 1);
+    }
     return;
   }
   for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 #include "kube/testing/make_pod.h"
 
@@ -134,6 +135,16 @@ TEST(UserSettingsTest, APodWithoutAffinity) {
   AddExpression(*RequiredOf(after).add_node_selector_terms(), api::kArchLabel, "amd64");
   AddPreference(after, api::kArchLabel, "amd64");
   EXPECT_TRUE(KeepsUserSettings(before, after));
+  // Of amd64 with a level, which has a label of its own.
+  Pod with_level = after;
+  kube::core::NodeSelectorTerm& amd64 = *RequiredOf(with_level).add_node_selector_terms();
+  AddExpression(amd64, api::kArchLabel, "amd64");
+  kube::core::NodeSelectorRequirement& level = *amd64.add_match_expressions();
+  level.set_key(api::Amd64LevelLabel(3));
+  level.set_operator_("Exists");
+  EXPECT_TRUE(KeepsUserSettings(before, with_level));
+  level.set_operator_("DoesNotExist");
+  EXPECT_FALSE(KeepsUserSettings(before, with_level));
   RequiredOf(after).add_node_selector_terms();
   EXPECT_FALSE(KeepsUserSettings(before, after));
 }

@@ -101,7 +101,7 @@ class Work final : public Term, public Reconciler {
     Result<Pod> pod = co_await Get<Pod>(client_, request.key);
     while (counts_.stubborn) {
       Result<> slept = co_await clock_.Sleep(1s);
-      IgnoreError(slept, "it ends with the request to stop");
+      if (!slept) co_await ForgetCancellation();
     }
     Result<> written = Ok();
     if (pod) {

@@ -205,6 +205,8 @@ TEST_F(OtherGatesFlow, TagsAreReadAgainBeforeTheLastGate) {
 // I7: the deletion does not wait for other controllers.
 TEST_F(OtherGatesFlow, TheDeletionOfTheClusterConfigRemovesTheGateAtOnce) {
   Flow(scene(), "the ClusterPodPlacementConfig is deleted")
+      // Of earlier flows, which would keep it from being deleted.
+      .Await(NoConfigAnywhere(), 120s)
       .Do(Create(Queued("web", Image("demo/arm64-amd64:1"))))
       .Await(AwaitsOthers("web", {"amd64", "arm64"}))
       .Do(Delete(kClusterConfigs, std::string(api::kClusterConfigName)))

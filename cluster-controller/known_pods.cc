@@ -11,7 +11,7 @@ std::pair<KnownPod&, bool> KnownPods::Add(const kube::core::Pod& pod) {
   auto [entry, is_new] = pods_.try_emplace(kube::KeyOf(pod));
   KnownPod& known = entry->second;
   if (!is_new && known.uid_hash == uid_hash) return {known, false};
-  if (!is_new) awaiting_.Leave(kube::KeyOf(pod));
+  if (!is_new) awaiting_.Leave(entry->first);
   kube::TimePoint now = clock_.Now();
   known = {.uid_hash = uid_hash,
            .first_seen = now,

@@ -16,6 +16,12 @@ using kube::core::NodeSelectorTerm;
 // A real image is for two.
 constexpr size_t kMaxSystems = 8;
 
+void AddExists(std::string label, NodeSelectorTerm& term) {
+  NodeSelectorRequirement& requirement = *term.add_match_expressions();
+  requirement.set_key(std::move(label));
+  requirement.set_operator_("Exists");
+}
+
 }  // namespace
 
 size_t TermAddition::Bytes() const {
@@ -29,10 +35,9 @@ size_t TermAddition::Bytes() const {
 }
 
 std::vector<TermAddition> InOwnTerms(TermAddition addition) {
-  if (addition.amd64_level == 0 || addition.architectures.size() == 1) return {std::move(addition)};
   TermAddition amd64 = addition;
+  if (!InOneTerm(addition)) return {std::move(addition)};
   amd64.architectures = {std::string(kAmd64)};
-  InOneTerm(addition);
   return {std::move(addition), std::move(amd64)};
 }
 
@@ -143,15 +148,11 @@ void AddOneOf(std::string_view label, const std::set<std::string>& values, NodeS
 }
 
 void AddAmd64Level(int level, NodeSelectorTerm& term) {
-  NodeSelectorRequirement& requirement = *term.add_match_expressions();
-  requirement.set_key(api::Amd64LevelLabel(level));
-  requirement.set_operator_("Exists");
+  AddExists(api::Amd64LevelLabel(level), term);
 }
 
 void AddNowhere(NodeSelectorTerm& term) {
-  NodeSelectorRequirement& nowhere = *term.add_match_expressions();
-  nowhere.set_key(std::string(api::kNoSupportedArchLabel));
-  nowhere.set_operator_("Exists");
+  AddExists(std::string(api::kNoSupportedArchLabel), term);
 }
 
 void Add(const TermAddition& addition, NodeSelectorTerm& term) {

@@ -7,6 +7,8 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <functional>
+#include <utility>
 
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -19,6 +21,7 @@ using kube::Code;
 using kube::Duration;
 using kube::FailsWith;
 using kube::Result;
+using testing::ElementsAre;
 using testing::Eq;
 using testing::HasSubstr;
 using testing::Optional;
@@ -37,6 +40,7 @@ class Clusters final : public ClusterTexts {
  public:
   std::optional<std::string> Json(const std::string& cluster) override {
     ++reads;
+    if (auto then = std::exchange(on_read, {})) then();
     auto found = texts.find(cluster);
     if (found == texts.end()) return std::nullopt;
     return found->second;
@@ -48,6 +52,9 @@ class Clusters final : public ClusterTexts {
   std::map<std::string, std::string> texts{{"c1", R"({"a": 1})"}, {"c2", R"({"a": 2})"}};
   std::map<std::string, int64_t> cpu{{"c1", 10}, {"c2", 20}};
   int reads = 0;
+  // Called once, in the next Json(). The evaluator may answer at once, so this is the only moment
+  // of which a test can say that a namespace is being answered.
+  std::function<void()> on_read;
 };
 
 class CachedSelectorsTest : public testing::Test {
@@ -161,71 +168,51 @@ TEST_F(CachedSelectorsTest, AVerdictOfAClusterThatChangedMeanwhileIsNotUsed) {
 // The second caller is a worker that would wait, for verdicts that the first one is finding out.
 TEST_F(CachedSelectorsTest, ANamespaceIsAnsweredForOneCallerAtATime) {
   Matches(kOne, "c2");
-  auto questions = [&] {
-    selectors_.Begin("ns");
-    selectors_.Matches(kOne, "c1");
-    return selectors_.TakeQuestions();
-  };
-  std::optional<Result<Duration>> first;
-  std::optional<Result<Duration>> second;
-  auto answer = [&](std::optional<Result<Duration>>& result) {
-    boost::asio::co_spawn(io_, selectors_.Answer(questions()),
-                          [&](std::exception_ptr, Result<Duration> wait) { result = wait; });
-  };
-  answer(first);
-  answer(second);
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return second.has_value(); }));
-  EXPECT_FALSE(first.has_value());
-  ASSERT_THAT(*second, kube::IsOk());
-  EXPECT_GT(**second, Duration::zero());
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return first.has_value(); }));
-  EXPECT_EQ(**first, Duration::zero());
-  EXPECT_EQ(clusters_.reads, 2);
+  std::vector<Duration> waits;
+  clusters_.on_read = [&] { waits.push_back(Ask(selectors_, "ns", kOne, "c1").wait); };
   EXPECT_TRUE(Matches(kOne, "c1"));
+  EXPECT_THAT(waits, ElementsAre(Answering::kRetry));
+  EXPECT_EQ(clusters_.reads, 2);
 }
 
 // Callers of many namespaces leave room for other work.
 TEST_F(CachedSelectorsTest, AFewNamespacesAreAnsweredAtATime) {
   CachedSelectors selectors(evaluator_, clusters_, clock_, /*max_answered=*/2);
-  std::vector<Result<Duration>> waits;
-  for (const char* ns : {"a", "b", "c", "d"}) {
-    selectors.Begin(ns);
-    selectors.Matches({"true"}, "c1");
-    boost::asio::co_spawn(
-        io_, selectors.Answer(selectors.TakeQuestions()),
-        [&](std::exception_ptr, Result<Duration> wait) { waits.push_back(std::move(wait)); });
-  }
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 2; }));
-  for (const Result<Duration>& wait : waits) EXPECT_EQ(*wait, Answering::kRetry);
-  EXPECT_TRUE(selectors.Busy("a")) << "it is being answered";
-  EXPECT_TRUE(selectors.Busy("c")) << "it was told to wait";
-  EXPECT_FALSE(selectors.Busy("e"));
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 4; }));
-  EXPECT_EQ(*waits[2], Duration::zero());
+  auto ask = [&](const std::string& ns) { return Ask(selectors, ns, {"true"}, "c1"); };
+  std::vector<Duration> waits;
+  clusters_.on_read = [&] {
+    clusters_.on_read = [&] {
+      for (const char* ns : {"c", "d"}) waits.push_back(ask(ns).wait);
+      EXPECT_TRUE(selectors.Busy("a")) << "it is being answered";
+      EXPECT_TRUE(selectors.Busy("c")) << "it was told to wait";
+      EXPECT_FALSE(selectors.Busy("e"));
+    };
+    EXPECT_TRUE(ask("b").verdict.matches);
+  };
+  EXPECT_TRUE(ask("a").verdict.matches);
+  EXPECT_THAT(waits, ElementsAre(Answering::kRetry, Answering::kRetry));
   EXPECT_FALSE(selectors.Busy("a"));
   clock_.Advance(Answering::kRetry);
   EXPECT_FALSE(selectors.Busy("c"));
-  EXPECT_TRUE(Ask(selectors, "c", {"true"}, "c1").verdict.matches);
+  EXPECT_TRUE(ask("c").verdict.matches);
 }
 
 TEST_F(CachedSelectorsTest, ALongAnswerIsInterruptedForAnotherNamespace) {
   CachedSelectors selectors(evaluator_, clusters_, clock_, /*max_answered=*/1);
   EXPECT_TRUE(Ask(selectors, "a", {"true"}, "c1").verdict.matches);
   clusters_.texts["c3"] = clusters_.texts["c1"];
-  std::vector<Result<Duration>> waits;
-  for (const char* ns : {"a", "b"}) {
-    selectors.Begin(ns);
-    for (const char* cluster : {"c2", "c3"}) selectors.Matches({"true"}, cluster);
-    boost::asio::co_spawn(
-        io_, selectors.Answer(selectors.TakeQuestions()),
-        [&](std::exception_ptr, Result<Duration> wait) { waits.push_back(std::move(wait)); });
-  }
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 1; }));
-  clock_.Advance(Answering::kMaxTurn);
   const int reads = clusters_.reads;
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 2; }));
-  EXPECT_EQ(*waits[1], Answering::kRetry);
-  EXPECT_EQ(clusters_.reads, reads) << "c3 comes later";
+  std::vector<Duration> waits;
+  clusters_.on_read = [&] {
+    waits.push_back(Ask(selectors, "b", {"true"}, "c1").wait);
+    clock_.Advance(Answering::kMaxTurn);
+  };
+  selectors.Begin("a");
+  for (const char* cluster : {"c2", "c3"}) selectors.Matches({"true"}, cluster);
+  Result<Duration> interrupted = kube::Run(io_, selectors.Answer(selectors.TakeQuestions()));
+  EXPECT_THAT(waits, ElementsAre(Answering::kRetry));
+  EXPECT_EQ(*interrupted, Answering::kRetry);
+  EXPECT_EQ(clusters_.reads, reads + 1) << "c3 comes later";
   EXPECT_TRUE(Ask(selectors, "b", {"true"}, "c1").verdict.matches);
 }
 

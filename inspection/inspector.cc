@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/inspector.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "inspection/base/digest.h"
 #include "inspection/base/reference.h"
+#include "inspection/cloud/cloud_credentials.h"
+#include "inspection/cloud/new_exchanges.h"
 #include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/image_reader.h"
@@ -49,6 +52,7 @@ struct Generation {
   ContainerdHosts containerd;
   RegistryClient client;
   std::optional<CredentialProviders> providers;  // nullopt where none is configured
+  std::optional<CloudCredentials> cloud;         // nullopt where none is configured
   kube::LruMap<SharedPlatforms> images;          // by Query::ImageKey(); never expires
   kube::LruMap<Tag> tags;                        // by Query::Key()
   kube::LruMap<Failure> failures;                // by Query::Key()
@@ -101,7 +105,8 @@ class Inspector final : public ImageInspector {
 
     // The credentials: the pod's own, then those of the plugins.
     ProvidedCredentials provided;
-    if (generation->providers) provided = co_await generation->providers->For(*reference);
+    if (generation->providers)
+      provided = co_await generation->providers->For(*reference, request.pod);
     std::string problem = std::move(provided.problem);
     if (request.keyring != nullptr && !request.keyring->problem().empty()) {
       problem = problem.empty() ? request.keyring->problem()
@@ -114,6 +119,10 @@ class Inspector final : public ImageInspector {
     // From here on, only the credentials for this image are in memory, not the whole keyring.
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
+    if (generation->cloud) {
+      std::string cloud_problem = co_await AddCloudCredentials(*generation, *query);
+      if (problem.empty()) problem = std::move(cloud_problem);
+    }
     Result<Inspected> image = co_await Find(generation, std::move(*query));
     if (!image) co_return AddProblem(image.error(), problem).Prefix(about);
     co_return image;
@@ -125,7 +134,8 @@ class Inspector final : public ImageInspector {
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) return std::nullopt;
     Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
-    if (!query) return std::nullopt;
+    // Neither are those of clouds.
+    if (!query || UsesCloud(*generation_, *query)) return std::nullopt;
     std::string key = query->Key();
     const Generation::Failure* failure = FindFailure(*generation_, key);
     if (failure != nullptr) {
@@ -143,9 +153,13 @@ class Inspector final : public ImageInspector {
     std::string key = std::to_string(generation_->number) +
                       (request.use == Use::kVolume ? " volume" : " container") +
                       (request.always_pull ? " always " : " cached ") + request.image;
-    if (request.keyring == nullptr) return key;
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) return key;
+    if (generation_->providers) {
+      std::string account = generation_->providers->SharingKey(*reference, request.pod);
+      if (!account.empty()) key = "account " + account + " " + key;
+    }
+    if (request.keyring == nullptr) return key;
     // The whole keyring decides whether there is room for the credentials of a plugin.
     if (generation_->providers && generation_->providers->Matches(*reference))
       return key + " " + request.keyring->Identity();
@@ -183,7 +197,12 @@ class Inspector final : public ImageInspector {
     next->policy = std::move(*policy);
     next->containerd = config.containerd_hosts;
     if (!config.credential_providers.providers.empty())
-      next->providers.emplace(clock_, config.credential_providers);
+      next->providers.emplace(clock_, config.credential_providers, options_.account_tokens);
+    if (!options_.cloud.registries.empty()) {
+      next->cloud.emplace(
+          clock_, options_.cloud.registries,
+          NewTokenExchanges(executor_, clock_, options_.cloud.identity, config.ca_bundle_pem));
+    }
     generation_ = std::move(next);
     config_ = std::move(config);
     return kube::Ok();
@@ -225,6 +244,36 @@ class Inspector final : public ImageInspector {
     Result<void> added = all.Append(provided);
     if (!added && problem.empty()) problem = "credential providers: " + added.error().message();
     return std::make_shared<const Keyring>(std::move(all));
+  }
+
+  // Only where TLS says that the host is the cloud's.
+  static bool IsOfCloud(const Generation& generation, const PullSource& source) {
+    return generation.cloud && !source.insecure && source.host.scheme != "http" &&
+           generation.cloud->Matches(source.registry);
+  }
+  static bool UsesCloud(const Generation& generation, const Query& query) {
+    return std::any_of(
+        query.repositories.begin(), query.repositories.end(),
+        [&](const Repository& repository) { return IsOfCloud(generation, repository.source); });
+  }
+
+  // Adds this process's own credentials, after the pod's. Returns why there are none for a registry
+  // of a cloud; "" if there are.
+  static kube::asio::awaitable<std::string> AddCloudCredentials(Generation& generation,
+                                                                Query& query) {
+    co_await kube::IgnoreCancellation();
+    std::string problem;
+    for (Repository& repository : query.repositories) {
+      if (!IsOfCloud(generation, repository.source)) continue;
+      std::string host = repository.source.registry;
+      Result<Credential> credential = co_await generation.cloud->For(host);
+      if (credential) {
+        repository.credentials.push_back(std::move(*credential));
+      } else if (problem.empty()) {
+        problem = credential.error().message();
+      }
+    }
+    co_return problem;
   }
 
   // Where the image is looked for, and with which credentials.

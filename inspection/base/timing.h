@@ -46,4 +46,11 @@ inline constexpr std::chrono::milliseconds kPluginTimeout{60'000};  // as the ku
 inline constexpr std::chrono::seconds kPluginFailureLifetime{10};
 inline constexpr std::chrono::seconds kMaxPluginCacheDuration{24 * 3'600};
 
+// Credentials of clouds: cloud/cloud_credentials.cc.
+
+// The token server of a cloud that failed is not asked again for this time.
+inline constexpr std::chrono::seconds kExchangeFailureLifetime{30};
+// A credential is exchanged anew this long before it expires.
+inline constexpr std::chrono::seconds kExchangeExpiryMargin{60};
+
 }  // namespace inspection

@@ -7,9 +7,9 @@
 //   CredentialProviders providers(clock, *config);
 //   ProvidedCredentials provided = co_await providers.For(reference);
 //
-// A plugin's run time and output are limited, it never runs twice at once, and its answers are
-// cached for as long as it says. Providers that need service account tokens (tokenAttributes) are
-// skipped: one inspection serves many pods. Source:
+// A plugin's run time and output are limited, it never runs twice at once for the same account, and
+// its answers are cached for as long as it says. What a plugin answers to a service account's token
+// (tokenAttributes) serves pods of that account alone. Source:
 // kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
 #pragma once
 
@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "inspection/base/reference.h"
+#include "inspection/config/account_tokens.h"
 #include "inspection/config/credentials.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -31,6 +32,24 @@
 
 namespace inspection {
 
+// A provider's tokenAttributes: it gets a token of the pod's service account.
+struct TokenAttributes {
+  // Whom an answer is for: all pods of the service account, or the one pod that the token is bound
+  // to.
+  enum class CacheType { kServiceAccount, kToken };
+
+  std::string audience;
+  CacheType cache_type = CacheType::kServiceAccount;
+  // Without a service account the provider is not run; otherwise it is run without a token.
+  bool require_service_account = true;
+  // Annotations of the service account that the provider gets. Without a required one it is not
+  // run.
+  std::vector<std::string> required_annotations;
+  std::vector<std::string> optional_annotations;
+
+  bool operator==(const TokenAttributes&) const = default;
+};
+
 struct CredentialProvider {
   std::string name;  // of the executable in bin_dir
   std::vector<std::string> match_images;
@@ -38,6 +57,7 @@ struct CredentialProvider {
   std::string api_version;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
+  std::optional<TokenAttributes> token;
 
   bool operator==(const CredentialProvider&) const = default;
 };
@@ -51,9 +71,10 @@ struct CredentialProviderConfig {
   bool operator==(const CredentialProviderConfig&) const = default;
 };
 
-// A kubelet's CredentialProviderConfig, YAML or JSON; v1, v1beta1 and v1alpha1. kInvalid names the
-// field.
-kube::Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text);
+// A kubelet's CredentialProviderConfig, YAML or JSON; v1, v1beta1 and v1alpha1. Without
+// `account_tokens`, providers with tokenAttributes are skipped. kInvalid names the field.
+kube::Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text,
+                                                                     bool account_tokens = false);
 
 // Patterns: "*.dkr.ecr.*.amazonaws.com", "registry.io:8080/path". '*' matches within one part of
 // the host, the port must be equal, and the path must be a prefix of the image's.
@@ -78,13 +99,24 @@ struct ProvidedCredentials {
 
 class CredentialProviders {
  public:
-  CredentialProviders(kube::Clock& clock, CredentialProviderConfig config)
-      : clock_(clock), config_(std::move(config)) {}
+  // Programs of one provider with tokens at a time, for all service accounts and of one namespace.
+  static constexpr size_t kMaxAccountPlugins = 4;
+  static constexpr size_t kMaxNamespacePlugins = 2;
+  // Cached answers to tokens; larger ones are not cached.
+  static constexpr size_t kMaxAccountAnswers = 512;
+  static constexpr size_t kMaxAccountAnswerBytes = 16 * 1024;
+
+  // `tokens` outlives it; it may be null if no provider has tokenAttributes.
+  CredentialProviders(kube::Clock& clock, CredentialProviderConfig config,
+                      AccountTokens* tokens = nullptr)
+      : clock_(clock), config_(std::move(config)), tokens_(tokens) {}
 
   // Without an error: an image may be readable without these credentials.
-  kube::asio::awaitable<ProvidedCredentials> For(Reference image);
+  kube::asio::awaitable<ProvidedCredentials> For(Reference image, SharedPodIdentity pod);
   // Whether any provider is configured for `image`.
   bool Matches(const Reference& image) const;
+  // Equal for pods that get the same credentials for `image`; "" if every pod does.
+  std::string SharingKey(const Reference& image, const SharedPodIdentity& pod) const;
 
  private:
   struct CachedAnswer {
@@ -95,18 +127,53 @@ class CredentialProviders {
     kube::Notifier done;
     bool ended = false;
   };
+  using Answers = kube::LruMap<CachedAnswer>;
+
+  // Whom an answer is for.
+  struct Recipient {
+    // Distinguishes recipients, in cache keys; "" without a service account.
+    std::string key;
+    std::string ns;
+    std::map<std::string, std::string> annotations;
+    SharedPodIdentity pod;
+  };
 
   // The cache keys of answers that `image` may use, by ProviderAnswer::Scope.
-  static std::vector<std::string> KeysOf(const CredentialProvider& provider,
-                                         const Reference& image);
-  CachedAnswer* Find(const CredentialProvider& provider, const Reference& image);
-  kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image);
-  kube::Async<Keyring> Run(const CredentialProvider& provider, Reference image);
+  static std::vector<std::string> KeysOf(const CredentialProvider& provider, const Reference& image,
+                                         const Recipient& recipient);
+  static bool IsAccountsProvider(const CredentialProvider& provider, const SharedPodIdentity& pod) {
+    return provider.token && pod != nullptr && !pod->account.empty();
+  }
+  // What tenants' pods add drops nothing that all pods use.
+  Answers& AnswersFor(const Recipient& recipient) {
+    return recipient.key.empty() ? answers_ : account_answers_;
+  }
+  CachedAnswer* Find(const CredentialProvider& provider, const Reference& image,
+                     const Recipient& recipient);
+  // nullopt if the provider is not for this pod.
+  kube::Async<std::optional<Recipient>> RecipientOf(const CredentialProvider& provider,
+                                                    SharedPodIdentity pod);
+  kube::Async<Keyring> Provide(const CredentialProvider& provider, Reference image,
+                               SharedPodIdentity pod);
+  kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image,
+                                 Recipient recipient);
+  kube::Async<> WaitForTurn(const std::string& name, const std::string& ns);
+  void EndTurn(const std::string& name, const std::string& ns);
+  kube::Async<Keyring> RunInTurn(const CredentialProvider& provider, const Reference& image,
+                                 const Recipient& recipient);
+  kube::Async<Keyring> Run(const CredentialProvider& provider, const Reference& image,
+                           const Recipient& recipient);
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;
-  kube::LruMap<CachedAnswer> cache_{1024};
-  std::map<std::string, std::shared_ptr<RunningPlugin>> running_;  // by provider
+  AccountTokens* tokens_;
+  Answers answers_{1024};
+  Answers account_answers_{kMaxAccountAnswers};
+  // By provider and recipient.
+  std::map<std::string, std::shared_ptr<RunningPlugin>> running_;
+  // Programs with tokens, by provider, and by provider and namespace.
+  std::map<std::string, size_t> turns_;
+  kube::Notifier turn_ended_;
 };
 
 }  // namespace inspection

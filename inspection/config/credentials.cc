@@ -72,6 +72,7 @@ std::optional<Credential> ParseEntry(const Json& json) {
 }  // namespace
 
 std::string Credential::Identity() const {
+  if (!rights.empty()) return Sha256Digest("rights " + rights);
   std::string all;
   for (const std::string* part : {&username, &password, &identity_token, &registry_token}) {
     all += std::to_string(part->size()) + ":" + *part;
@@ -140,6 +141,11 @@ void Keyring::AddProblem(std::string text) {
   if (!problem_.empty()) problem_ += "; ";
   problem_ += text;
   all_identity_.clear();
+}
+
+bool Keyring::HasPassword(std::string_view password) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.credential.password == password; });
 }
 
 size_t Keyring::BytesOf(const Entry& entry) {

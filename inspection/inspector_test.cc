@@ -219,6 +219,23 @@ TEST_F(InspectorTest, WithACredentialProviderTheWholeKeyringIsInTheSharingKey) {
   EXPECT_NE(inspector_->SharingKey(request), inspector_->SharingKey(other));
 }
 
+// What a plugin answers to the token of one service account is not for others.
+TEST_F(InspectorTest, WithATokenProviderTheServiceAccountIsInTheSharingKey) {
+  auto key = [this](const std::string& image, const std::string& account, const std::string& uid) {
+    ImageRequest request = Request(image);
+    request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "pod", uid, account});
+    return inspector_->SharingKey(request);
+  };
+  EXPECT_EQ(key("app:1", "web", "1"), key("app:1", "db", "2"));
+  config_.credential_providers.providers.push_back(
+      {.name = "p", .match_images = {registry_.host()}, .token = TokenAttributes{.audience = "a"}});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_EQ(key("app:1", "web", "1"), key("app:1", "web", "2"));
+  EXPECT_NE(key("app:1", "web", "1"), key("app:1", "db", "1"));
+  // Neither a name nor an image can pretend to be another one.
+  EXPECT_NE(key("app:1", "web", "1"), key("app:2", "web", "1"));
+}
+
 TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {
   registry_.PutIndex("secret", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   registry_.RequireToken("u", "p");

@@ -45,12 +45,16 @@ PodVolumes::PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::
       pod_(std::move(pod)),
       pod_ip_(std::move(pod_ip)),
       folder_(std::move(folder)) {
+  std::map<std::string, std::string> folders;
   for (const Json& volume : kube::ListAt(pod_, "spec.volumes")) {
-    std::filesystem::create_directories(folder_ + "/" + kube::StringAt(volume, "name"));
+    std::string name = kube::StringAt(volume, "name");
+    std::string on_host = kube::StringAt(volume, "hostPath.path");
+    folders[name] = on_host.empty() ? folder_ + "/" + name : on_host;
+    if (on_host.empty()) std::filesystem::create_directories(folders[name]);
   }
   for (const Json& container : kube::ListAt(pod_, "spec.containers")) {
     for (const Json& mount : kube::ListAt(container, "volumeMounts")) {
-      mounts_[kube::StringAt(mount, "mountPath")] = folder_ + "/" + kube::StringAt(mount, "name");
+      mounts_[kube::StringAt(mount, "mountPath")] = folders[kube::StringAt(mount, "name")];
     }
   }
 }

@@ -185,11 +185,12 @@ class AccountTokensFlow : public CredentialsWithoutSecretsFlow {
     std::string program = Write(
         "bin/annotated",
         "#!/bin/sh\nrequest=$(cat)\nprintf '%s' \"$request\" > " + folder_ + "/request\n" +
-            R"(password=$(printf '%s' "$request" |)" +
-            R"( sed 's/.*"example.com\/password":"\([^"]*\)".*
-                /\1 /'))" + "\n" + R"(printf '{"kind":"CredentialProviderResponse",)" +
-            R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)" +
-            R"("auth":{")" + host + R"(":{"username":"u","password":"%s"}}}' "$password")" + "\n");
+            R"sh(password=$(printf '%s' "$request" |)sh" +
+            R"sh( sed 's/.*"example.com\/password":"\([^"]*\)".*/\1/'))sh" + "\n" +
+            R"sh(printf '{"kind":"CredentialProviderResponse",)sh" +
+            R"sh("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)sh" +
+            R"sh("auth":{")sh" + host + R"sh(":{"username":"u","password":"%s"}}}' "$password")sh" +
+            "\n");
     std::filesystem::permissions(program, std::filesystem::perms(0755));
     Write("providers.yaml",
           "apiVersion: kubelet.config.k8s.io/v1\nkind: CredentialProviderConfig\nproviders:\n"
@@ -206,13 +207,11 @@ class AccountTokensFlow : public CredentialsWithoutSecretsFlow {
   // `kubectl create token` of account "puller" as the cluster controller.
   Condition TokenIsRefused(std::vector<std::string> flags, const std::string& why) {
     std::string name = "a token with " + flags.front() + " is refused: " + why;
-    for (const std::string& flag :
-         {std::string("create"), std::string("token"), std::string("puller"),
-          "--namespace=" + scene().ns(),
-          "--as=system:serviceaccount:" + cluster().operator_namespace() + ":" +
-              std::string(api::kControllerName),
-          "--kubeconfig=" + TheProcessCluster().control_plane().admin_kubeconfig()})
-      flags.push_back(flag);
+    flags.insert(flags.begin(),
+                 {"create", "token", "puller", "--namespace=" + scene().ns(),
+                  "--as=system:serviceaccount:" + cluster().operator_namespace() + ":" +
+                      std::string(api::kControllerName),
+                  "--kubeconfig=" + TheProcessCluster().control_plane().admin_kubeconfig()});
     std::string kubectl = std::string(std::getenv("KUBEBUILDER_ASSETS")) + "/kubectl";
     return {.name = name, .holds = [kubectl, flags, why](Scene&) -> Result<> {
               auto finished = RunToEnd({.path = kubectl, .args = flags});
@@ -239,153 +238,152 @@ class AccountTokensFlow : public CredentialsWithoutSecretsFlow {
   }
 };
 
-  TEST_F(AccountTokensFlow, AProviderServesThePodsOfAnAccount) {
-    FakeRegistry registry(cluster().io().get_executor(), {});
-    registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
-    registry.RequireBasic("u", "secret");
-    const std::string image = registry.host() + "/team/app:1";
-    WriteProvider(registry.host());
-    Result<> done = CreateRights();
-    ASSERT_TRUE(done) << done.error();
-    done = SetOperator({"--service-account-tokens",
-                        "--node-files=credential-provider-config=" + folder_ +
-                            "/providers.yaml,credential-provider-bin-dir=" + folder_ + "/bin"},
-                       Json::array());
-    ASSERT_TRUE(done) << done.error();
-    Flow flow(scene(), "a provider with tokens of service accounts");
-    flow.Await(ControllerRuns("--service-account-tokens", true), 120s);
-    done =
-        UseClusterConfig(DefaultClusterConfig().Set("/spec/inspectionRetryPeriod", "60s"),
-                         "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n");
-    ASSERT_TRUE(done) << done.error();
-    auto pod = [&](const std::string& name, const std::string& account) {
-      return MakePod(name).Image(image).Set("/spec/serviceAccountName", account);
-    };
-    const std::string audience = std::string("--audience=") + kAudience;
-
-    flow.Do(CreateAccount("puller", {{"example.com/password", "secret"}}))
-        .Do(CreateAccount("mistaken", {{"example.com/password", "guess"}}))
-        .Do(CreateAccount("plain", Json::object()))
-        .Do(Create(pod("web", "puller")))
-        .Await(Requires("web", {"arm64", "ppc64le"}))
-        .Do(Create(pod("mistaken", "mistaken")))
-        .Do(Create(pod("plain", "plain")))
-        .Await(EventAbout("mistaken", kError, {image, "401", "1 credential"}))
-        .Await(EventAbout("plain", kError, {image, "401", "0 credentials"}))
-        .Do(Create(pod("again", "puller")))
-        .Await(Requires("again", {"arm64", "ppc64le"}))
-        // The policy limits what the right is for.
-        .Await(TokenIsRefused({audience, "--duration=600s"}, "must be bound to a pod"))
-        .Await(TokenIsRefused(
-            {"--duration=600s", "--bound-object-kind=Pod", "--bound-object-name=web"},
-            "does not name this audience"))
-        .Await(TokenIsRefused(
-            {audience, "--duration=3600s", "--bound-object-kind=Pod", "--bound-object-name=web"},
-            "within ten minutes"))
-        .Never(GateRemovedWithoutItsDecision());
-    // Of the account whose provider was run last, and no token for the API server.
-    EXPECT_EQ(UserOfToken(kAudience), "system:serviceaccount:" + scene().ns() + ":mistaken");
-    EXPECT_EQ(UserOfToken(""), "");
-  }
-
-  constexpr char kSts[] = "sts.us-east-1.amazonaws.com";
-  constexpr char kEcr[] = "api.ecr.us-east-1.amazonaws.com";
-  constexpr char kCloudRegistry[] = "123456789012.dkr.ecr.us-east-1.amazonaws.com";
-
-  class CloudRegistriesFlow : public CredentialsWithoutSecretsFlow {
-   protected:
-    // A policy in place of EKS's webhook, which adds to pods of an annotated account.
-    Result<> CreateIdentityPolicy(const std::string& token_file) {
-      std::string patches;
-      for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
-               {"AWS_ROLE_ARN", inspection::kFakeRole},
-               {"AWS_REGION", "us-east-1"},
-               {"AWS_WEB_IDENTITY_TOKEN_FILE", token_file}}) {
-        if (!patches.empty()) patches += ", ";
-        patches +=
-            "JSONPatch{op: 'add', path: '/spec/containers/0/env/-', value: "
-            "Object.spec.containers.env{name: '" +
-            name + "', value: '" + value + "'}}";
-      }
-      Json rule = {{"apiGroups", {""}},
-                   {"apiVersions", {"v1"}},
-                   {"operations", {"CREATE"}},
-                   {"resources", {"pods"}}};
-      Json condition = {{"name", "controller"},
-                        {"expression", "object.spec.serviceAccountName == '" +
-                                           std::string(api::kControllerName) + "'"}};
-      Json mutation = {{"patchType", "JSONPatch"},
-                       {"jsonPatch", {{"expression", "[" + patches + "]"}}}};
-      Json policy = {{"apiVersion", kube::kMutatingAdmissionPolicies.ApiVersion()},
-                     {"kind", "MutatingAdmissionPolicy"},
-                     {"metadata", {{"name", "identity-of-eks"}}}};
-      policy["spec"]["matchConstraints"]["resourceRules"] = Json::array({rule});
-      policy["spec"]["matchConditions"] = Json::array({condition});
-      policy["spec"]["mutations"] = Json::array({mutation});
-      policy["spec"]["reinvocationPolicy"] = "Never";
-      policy["spec"]["failurePolicy"] = "Fail";
-      Result<> created = CreateUntilTheEnd(kube::kMutatingAdmissionPolicies, policy);
-      if (!created) return created;
-      return CreateUntilTheEnd(kube::kMutatingAdmissionPolicyBindings,
-                               {{"apiVersion", kube::kMutatingAdmissionPolicyBindings.ApiVersion()},
-                                {"kind", "MutatingAdmissionPolicyBinding"},
-                                {"metadata", {{"name", "identity-of-eks"}}},
-                                {"spec", {{"policyName", "identity-of-eks"}}}});
-    }
+TEST_F(AccountTokensFlow, AProviderServesThePodsOfAnAccount) {
+  FakeRegistry registry(cluster().io().get_executor(), {});
+  registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
+  registry.RequireBasic("u", "secret");
+  const std::string image = registry.host() + "/team/app:1";
+  WriteProvider(registry.host());
+  Result<> done = CreateRights();
+  ASSERT_TRUE(done) << done.error();
+  done = SetOperator({"--service-account-tokens",
+                      "--node-files=credential-provider-config=" + folder_ +
+                          "/providers.yaml,credential-provider-bin-dir=" + folder_ + "/bin"},
+                     Json::array());
+  ASSERT_TRUE(done) << done.error();
+  Flow flow(scene(), "a provider with tokens of service accounts");
+  flow.Await(ControllerRuns("--service-account-tokens", true), 120s);
+  done =
+      UseClusterConfig(DefaultClusterConfig().Set("/spec/inspectionRetryPeriod", "60s"),
+                       "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n");
+  ASSERT_TRUE(done) << done.error();
+  auto pod = [&](const std::string& name, const std::string& account) {
+    return MakePod(name).Image(image).Set("/spec/serviceAccountName", account);
   };
+  const std::string audience = std::string("--audience=") + kAudience;
 
-  TEST_F(CloudRegistriesFlow, TheControllersIdentityServesPodsWithoutSecrets) {
-    auto executor = cluster().io().get_executor();
-    const kube::KeyPair ca = *kube::NewCertificateAuthority("clouds", 1h, kube::RealClock());
-    const kube::KeyPair serving =
-        *kube::NewServingCertificate(ca, {kSts, kEcr, kCloudRegistry}, 1h, kube::RealClock());
-    inspection::FakeClouds clouds(executor, serving);
-    FakeRegistry registry(executor, {.certificate = serving});
-    registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "s390x"}});
-    registry.RequireBasic("AWS", inspection::kFakeEcrPassword);
-    inspection::ConnectProxy proxy(executor);
-    proxy.Route(kSts, clouds.port());
-    proxy.Route(kEcr, clouds.port());
-    proxy.Route(kCloudRegistry, registry.host().substr(registry.host().find(':') + 1));
+  flow.Do(CreateAccount("puller", {{"example.com/password", "secret"}}))
+      .Do(CreateAccount("mistaken", {{"example.com/password", "guess"}}))
+      .Do(CreateAccount("plain", Json::object()))
+      .Do(Create(pod("web", "puller")))
+      .Await(Requires("web", {"arm64", "ppc64le"}))
+      .Do(Create(pod("mistaken", "mistaken")))
+      .Do(Create(pod("plain", "plain")))
+      .Await(EventAbout("mistaken", kError, {image, "401", "1 credential"}))
+      .Await(EventAbout("plain", kError, {image, "401", "0 credentials"}))
+      .Do(Create(pod("again", "puller")))
+      .Await(Requires("again", {"arm64", "ppc64le"}))
+      // The policy limits what the right is for.
+      .Await(TokenIsRefused({audience, "--duration=600s"}, "must be bound to a pod"))
+      .Await(
+          TokenIsRefused({"--duration=600s", "--bound-object-kind=Pod", "--bound-object-name=web"},
+                         "does not name this audience"))
+      .Await(TokenIsRefused(
+          {audience, "--duration=3600s", "--bound-object-kind=Pod", "--bound-object-name=web"},
+          "within ten minutes"))
+      .Never(GateRemovedWithoutItsDecision());
+  // Of the account whose provider was run last, and no token for the API server.
+  EXPECT_EQ(UserOfToken(kAudience), "system:serviceaccount:" + scene().ns() + ":mistaken");
+  EXPECT_EQ(UserOfToken(""), "");
+}
 
-    const std::string bundle = "e2e-cloud-authorities";
-    Result<> done = CreateUntilTheEnd(
-        kConfigMaps,
-        {{"apiVersion", "v1"},
-         {"kind", "ConfigMap"},
-         {"metadata", {{"name", bundle}, {"namespace", cluster().operator_namespace()}}},
-         {"data", {{"ca-bundle.crt", ca.certificate_pem}}}});
-    ASSERT_TRUE(done) << done.error();
-    done = CreateIdentityPolicy(Write("token", inspection::kFakePodToken));
-    ASSERT_TRUE(done) << done.error();
-    Json variable = {{"name", "HTTPS_PROXY"}, {"value", proxy.url()}};
-    done = SetOperator({"--cloud-registries=*.dkr.ecr.us-east-1.amazonaws.com",
-                        "--controller-annotations=eks.amazonaws.com/role-arn=" +
-                            std::string(inspection::kFakeRole)},
-                       Json::array({variable}));
-    ASSERT_TRUE(done) << done.error();
-    Flow flow(scene(), "a registry of a cloud");
-    flow.Await(ControllerRuns("--cloud-registries", true), 120s);
-    done = UseClusterConfig(DefaultClusterConfig()
-                                .Set("/spec/inspectionRetryPeriod", "60s")
-                                .Set("/spec/caBundleConfigMapRef/name", bundle));
-    ASSERT_TRUE(done) << done.error();
-    const std::string image = std::string(kCloudRegistry) + "/team/app:1";
-    const std::string other = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/app:1";
-    flow.Do(Create(MakePod("web").Image(image)))
-        .Await(Requires("web", {"arm64", "s390x"}))
-        // Another region is not allowed: nothing is exchanged for it.
-        .Do(Create(MakePod("other").Image(other)))
-        .Await(EventAbout("other", kError, {other}))
-        .Never(GateRemovedWithoutItsDecision());
-    kube::ObjectKey account{cluster().operator_namespace(), std::string(api::kControllerName)};
-    auto found = cluster().Run(kube::GetObject(cluster().client(), kServiceAccounts, account));
-    ASSERT_TRUE(found) << found.error();
-    EXPECT_EQ(found->body()["metadata"]["annotations"]["eks.amazonaws.com/role-arn"],
-              inspection::kFakeRole);
-    EXPECT_EQ(clouds.log(),
-              (std::vector<std::string>{std::string(kSts) + " /", std::string(kEcr) + " /"}));
+constexpr char kSts[] = "sts.us-east-1.amazonaws.com";
+constexpr char kEcr[] = "api.ecr.us-east-1.amazonaws.com";
+constexpr char kCloudRegistry[] = "123456789012.dkr.ecr.us-east-1.amazonaws.com";
+
+class CloudRegistriesFlow : public CredentialsWithoutSecretsFlow {
+ protected:
+  // A policy in place of EKS's webhook, which adds to pods of an annotated account.
+  Result<> CreateIdentityPolicy(const std::string& token_file) {
+    std::string patches;
+    for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+             {"AWS_ROLE_ARN", inspection::kFakeRole},
+             {"AWS_REGION", "us-east-1"},
+             {"AWS_WEB_IDENTITY_TOKEN_FILE", token_file}}) {
+      if (!patches.empty()) patches += ", ";
+      patches +=
+          "JSONPatch{op: 'add', path: '/spec/containers/0/env/-', value: "
+          "Object.spec.containers.env{name: '" +
+          name + "', value: '" + value + "'}}";
+    }
+    Json rule = {{"apiGroups", {""}},
+                 {"apiVersions", {"v1"}},
+                 {"operations", {"CREATE"}},
+                 {"resources", {"pods"}}};
+    Json condition = {{"name", "controller"},
+                      {"expression", "object.spec.serviceAccountName == '" +
+                                         std::string(api::kControllerName) + "'"}};
+    Json mutation = {{"patchType", "JSONPatch"},
+                     {"jsonPatch", {{"expression", "[" + patches + "]"}}}};
+    Json policy = {{"apiVersion", kube::kMutatingAdmissionPolicies.ApiVersion()},
+                   {"kind", "MutatingAdmissionPolicy"},
+                   {"metadata", {{"name", "identity-of-eks"}}}};
+    policy["spec"]["matchConstraints"]["resourceRules"] = Json::array({rule});
+    policy["spec"]["matchConditions"] = Json::array({condition});
+    policy["spec"]["mutations"] = Json::array({mutation});
+    policy["spec"]["reinvocationPolicy"] = "Never";
+    policy["spec"]["failurePolicy"] = "Fail";
+    Result<> created = CreateUntilTheEnd(kube::kMutatingAdmissionPolicies, policy);
+    if (!created) return created;
+    return CreateUntilTheEnd(kube::kMutatingAdmissionPolicyBindings,
+                             {{"apiVersion", kube::kMutatingAdmissionPolicyBindings.ApiVersion()},
+                              {"kind", "MutatingAdmissionPolicyBinding"},
+                              {"metadata", {{"name", "identity-of-eks"}}},
+                              {"spec", {{"policyName", "identity-of-eks"}}}});
   }
+};
+
+TEST_F(CloudRegistriesFlow, TheControllersIdentityServesPodsWithoutSecrets) {
+  auto executor = cluster().io().get_executor();
+  const kube::KeyPair ca = *kube::NewCertificateAuthority("clouds", 1h, kube::RealClock());
+  const kube::KeyPair serving =
+      *kube::NewServingCertificate(ca, {kSts, kEcr, kCloudRegistry}, 1h, kube::RealClock());
+  inspection::FakeClouds clouds(executor, serving);
+  FakeRegistry registry(executor, {.certificate = serving});
+  registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "s390x"}});
+  registry.RequireBasic("AWS", inspection::kFakeEcrPassword);
+  inspection::ConnectProxy proxy(executor);
+  proxy.Route(kSts, clouds.port());
+  proxy.Route(kEcr, clouds.port());
+  proxy.Route(kCloudRegistry, registry.host().substr(registry.host().find(':') + 1));
+
+  const std::string bundle = "e2e-cloud-authorities";
+  Result<> done = CreateUntilTheEnd(
+      kConfigMaps, {{"apiVersion", "v1"},
+                    {"kind", "ConfigMap"},
+                    {"metadata", {{"name", bundle}, {"namespace", cluster().operator_namespace()}}},
+                    {"data", {{"ca-bundle.crt", ca.certificate_pem}}}});
+  ASSERT_TRUE(done) << done.error();
+  done = CreateIdentityPolicy(Write("token", inspection::kFakePodToken));
+  ASSERT_TRUE(done) << done.error();
+  Json variable = {{"name", "HTTPS_PROXY"}, {"value", proxy.url()}};
+  done = SetOperator(
+      {"--cloud-registries=*.dkr.ecr.us-east-1.amazonaws.com",
+       "--controller-annotations=eks.amazonaws.com/role-arn=" + std::string(inspection::kFakeRole)},
+      Json::array({variable}));
+  ASSERT_TRUE(done) << done.error();
+  Flow flow(scene(), "a registry of a cloud");
+  flow.Await(ControllerRuns("--cloud-registries", true), 120s);
+  done = UseClusterConfig(DefaultClusterConfig()
+                              .Set("/spec/inspectionRetryPeriod", "60s")
+                              .Set("/spec/caBundleConfigMapRef/name", bundle));
+  ASSERT_TRUE(done) << done.error();
+  const std::string image = std::string(kCloudRegistry) + "/team/app:1";
+  const std::string other = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/app:1";
+  flow.Do(Create(MakePod("web").Image(image)))
+      .Await(Requires("web", {"arm64", "s390x"}))
+      // Another region is not allowed: nothing is exchanged for it.
+      .Do(Create(MakePod("other").Image(other)))
+      .Await(EventAbout("other", kError, {other}))
+      .Never(GateRemovedWithoutItsDecision());
+  kube::ObjectKey account{cluster().operator_namespace(), std::string(api::kControllerName)};
+  auto found = cluster().Run(kube::GetObject(cluster().client(), kServiceAccounts, account));
+  ASSERT_TRUE(found) << found.error();
+  EXPECT_EQ(found->body()["metadata"]["annotations"]["eks.amazonaws.com/role-arn"],
+            inspection::kFakeRole);
+  EXPECT_EQ(clouds.log(),
+            (std::vector<std::string>{std::string(kSts) + " /", std::string(kEcr) + " /"}));
+}
 
 }  // namespace
 }  // namespace e2e

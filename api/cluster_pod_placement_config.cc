@@ -40,6 +40,10 @@ const SchedulingPolicies* ClusterPodPlacementConfig::EnabledSchedulingPolicies()
   return policies.enabled ? &policies : nullptr;
 }
 
+bool ClusterPodPlacementConfig::WantsAmd64Levels() const {
+  return spec.plugins && spec.plugins->amd64_levels && spec.plugins->amd64_levels->enabled;
+}
+
 bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
   return spec.plugins && spec.plugins->exec_format_error_monitor &&
          spec.plugins->exec_format_error_monitor->enabled;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/amd64_levels.h"
 #include "api/architecture_tolerations.h"
 #include "api/conditions.h"
 #include "api/field_error.h"
@@ -71,6 +72,7 @@ struct ClusterPlugins {
   std::optional<ClusterNodeAffinityScoring> node_affinity_scoring;
   std::optional<ArchitectureTolerations> architecture_tolerations;
   std::optional<SchedulingPolicies> scheduling_policies;
+  std::optional<Amd64LevelsPlugin> amd64_levels;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
 
   bool operator==(const ClusterPlugins&) const = default;
@@ -78,6 +80,7 @@ struct ClusterPlugins {
     field("nodeAffinityScoring", plugins.node_affinity_scoring);
     field("architectureTolerations", plugins.architecture_tolerations);
     field("schedulingPolicies", plugins.scheduling_policies);
+    field("amd64Levels", plugins.amd64_levels);
     field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
   }
 };
@@ -193,6 +196,8 @@ class ClusterPodPlacementConfig {
   const ArchitectureTolerations* Tolerations() const;
   // The plugin schedulingPolicies; nullptr if it is absent or disabled.
   const SchedulingPolicies* EnabledSchedulingPolicies() const;
+  // True if the plugin amd64Levels is enabled.
+  bool WantsAmd64Levels() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;
 

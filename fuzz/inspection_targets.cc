@@ -136,6 +136,8 @@ void FuzzCredentialProviders(const std::string& input) {
 void FuzzCloud(const std::string& input) {
   Result<AwsCredentials> credentials = ParseAssumedRole(input);
   if (credentials) CHECK_EQ(credentials->session_token.find_first_of("\r\n <"), std::string::npos);
+  Result<ExchangedLogin> login = ParseEcrLogin(input, kube::WallTime());
+  if (login) CHECK(IsSecret(login->username) && IsSecret(login->password));
   Result<kube::Json> answer = ParseCloudAnswer("answer", input);
   if (answer) {
     Result<std::string> secret = SecretAt(*answer, "access_token");

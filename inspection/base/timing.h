@@ -52,5 +52,7 @@ inline constexpr std::chrono::seconds kMaxPluginCacheDuration{24 * 3'600};
 inline constexpr std::chrono::seconds kExchangeFailureLifetime{30};
 // A credential is exchanged anew this long before it expires.
 inline constexpr std::chrono::seconds kExchangeExpiryMargin{60};
+// The longest lifetime of a credential, that of ECR's passwords.
+inline constexpr std::chrono::seconds kMaxLoginLifetime{12 * 3'600};
 
 }  // namespace inspection

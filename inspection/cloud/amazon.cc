@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "inspection/base/header_value.h"
+#include "inspection/base/timing.h"
 #include "kube/base/base64.h"
 #include "kube/types/list_at.h"
 
@@ -23,9 +25,8 @@ using kube::Url;
 // The shortest session that STS issues, in seconds: it is used at once.
 constexpr char kSessionSeconds[] = "900";
 constexpr char kTarget[] = "AmazonEC2ContainerRegistry_V20150921.GetAuthorizationToken";
-// The password is valid for twelve hours, so that of an answer without a time is for an hour.
+// Of a password in an answer without a time.
 constexpr std::chrono::hours kDefaultLifetime{1};
-constexpr std::chrono::hours kMaxLifetime{12};
 constexpr size_t kMaxElement = 8 * 1024;
 
 // The text of the first element <name>; "" without, or with anything but plain text.
@@ -37,9 +38,7 @@ std::string ElementText(std::string_view xml, const std::string& name) {
   size_t to = xml.find("</" + name + ">", from);
   if (to == std::string_view::npos || to - from > kMaxElement) return "";
   std::string_view text = xml.substr(from, to - from);
-  bool plain = std::all_of(text.begin(), text.end(), [](char c) {
-    return c > ' ' && c < 0x7f && c != '<' && c != '&' && c != '>';
-  });
+  bool plain = FitsIntoHeader(text) && text.find_first_of("<&>") == std::string_view::npos;
   return plain ? std::string(text) : "";
 }
 
@@ -49,7 +48,7 @@ std::chrono::seconds LifetimeOf(const Json& authorization, kube::WallTime now) {
   if (expires == nullptr || !expires->is_number()) return kDefaultLifetime;
   double left =
       expires->get<double>() - std::chrono::duration<double>(now.time_since_epoch()).count();
-  double most = std::chrono::duration<double>(kMaxLifetime).count();
+  double most = std::chrono::duration<double>(kMaxLoginLifetime).count();
   return std::chrono::seconds(static_cast<int64_t>(std::clamp(left, 0.0, most)));
 }
 
@@ -63,6 +62,21 @@ Result<AwsCredentials> ParseAssumedRole(std::string_view xml) {
       credentials.session_token.empty())
     return Error::Invalid("the answer of AssumeRoleWithWebIdentity has no credentials");
   return credentials;
+}
+
+Result<ExchangedLogin> ParseEcrLogin(std::string_view body, kube::WallTime now) {
+  Result<Json> json = ParseCloudAnswer("GetAuthorizationToken", body);
+  if (!json) return json.error();
+  const Json& list = kube::ListAt(*json, "authorizationData");
+  if (list.empty()) return Error::Invalid("GetAuthorizationToken: the answer has no token");
+  Result<std::string> pair = kube::Base64Decode(kube::StringAt(list.front(), "authorizationToken"));
+  size_t colon = pair ? pair->find(':') : std::string::npos;
+  if (colon == std::string::npos || !IsSecret(pair->substr(0, colon)) ||
+      !IsSecret(pair->substr(colon + 1)))
+    return Error::Invalid("GetAuthorizationToken: the token is not a user with a password");
+  return ExchangedLogin{.username = pair->substr(0, colon),
+                        .password = pair->substr(colon + 1),
+                        .lifetime = LifetimeOf(list.front(), now)};
 }
 
 Async<AwsCredentials> AmazonExchange::AssumeRole(const CloudRegistry& registry) {
@@ -103,18 +117,7 @@ Async<ExchangedLogin> AmazonExchange::Exchange(CloudRegistry registry) {
   SignAwsRequest(*credentials, scope, url->host, clock_.WallNow(), request);
   Result<HttpResponse> answer = co_await http_->Call(std::move(*url), std::move(request));
   if (!answer) co_return answer.error();
-
-  Result<Json> json = ParseCloudAnswer("GetAuthorizationToken", answer->body);
-  if (!json) co_return json.error();
-  const Json& list = kube::ListAt(*json, "authorizationData");
-  if (list.empty()) co_return Error::Invalid("GetAuthorizationToken: the answer has no token");
-  Result<std::string> pair = kube::Base64Decode(kube::StringAt(list.front(), "authorizationToken"));
-  size_t colon = pair ? pair->find(':') : std::string::npos;
-  if (colon == std::string::npos)
-    co_return Error::Invalid("GetAuthorizationToken: the token is not a user with a password");
-  co_return ExchangedLogin{.username = pair->substr(0, colon),
-                           .password = pair->substr(colon + 1),
-                           .lifetime = LifetimeOf(list.front(), clock_.WallNow())};
+  co_return ParseEcrLogin(answer->body, clock_.WallNow());
 }
 
 }  // namespace inspection

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "inspection/cloud/aws_signature.h"
@@ -45,5 +46,7 @@ class AmazonExchange final : public TokenExchange {
 
 // The credentials in STS's answer, XML. kInvalid without.
 kube::Result<AwsCredentials> ParseAssumedRole(std::string_view xml);
+// The user and password in ECR's answer to GetAuthorizationToken. kInvalid without.
+kube::Result<ExchangedLogin> ParseEcrLogin(std::string_view body, kube::WallTime now);
 
 }  // namespace inspection

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "inspection/base/header_value.h"
 #include "inspection/base/timing.h"
 #include "kube/base/percent.h"
 #include "kube/client/read_file.h"
@@ -18,16 +19,13 @@ using kube::Json;
 using kube::Result;
 using std::chrono::seconds;
 
-constexpr size_t kMaxSecret = 16 * 1024;
 constexpr seconds kMinLifetime{60};
-constexpr seconds kMaxLifetime{12 * 3600};
-
-bool IsSecret(std::string_view text) {
-  return !text.empty() && text.size() <= kMaxSecret &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
-}
 
 }  // namespace
+
+bool IsSecret(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxSecret && FitsIntoHeader(text);
+}
 
 Async<HttpResponse> CloudHttp::Call(kube::Url url, HttpRequest request) {
   std::string host = url.host;
@@ -76,7 +74,7 @@ Result<std::string> SecretAt(const Json& answer, std::string_view field) {
 seconds LifetimeAt(const Json& answer, std::string_view field) {
   const Json* value = kube::Find(answer, field);
   if (value == nullptr || !value->is_number_unsigned()) return kMinLifetime;
-  uint64_t number = std::min<uint64_t>(value->get<uint64_t>(), kMaxLifetime.count());
+  uint64_t number = std::min<uint64_t>(value->get<uint64_t>(), kMaxLoginLifetime.count());
   return std::max(kMinLifetime, seconds(static_cast<int64_t>(number)));
 }
 

@@ -39,9 +39,13 @@ class CloudHttp {
 
 // A JSON object without its values in the error. `what` names the answer.
 kube::Result<kube::Json> ParseCloudAnswer(std::string_view what, std::string_view body);
-// A secret at `field`, which fits into a header; kInvalid without.
+// The largest token or password of a cloud.
+inline constexpr size_t kMaxSecret = 16 * 1024;
+// Whether `text` can be a token or password: it fits into a header.
+bool IsSecret(std::string_view text);
+// The secret at `field`; kInvalid without.
 kube::Result<std::string> SecretAt(const kube::Json& answer, std::string_view field);
-// The number of seconds at `field`, from one minute to twelve hours.
+// The number of seconds at `field`, from one minute to kMaxLoginLifetime.
 std::chrono::seconds LifetimeAt(const kube::Json& answer, std::string_view field);
 
 // The token in a file that the kubelet renews. `variable` names the file for the administrator.

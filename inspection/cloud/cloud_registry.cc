@@ -61,8 +61,12 @@ bool IsGoogleRegistry(std::string_view host) {
 
 bool IsAzureRegistry(std::string_view host) { return Cut(host, ".azurecr.io") && IsLabel(host); }
 
-// Whether all hosts that `pattern` matches belong to a cloud.
+// Whether all hosts that `pattern` matches belong to a cloud. Hosts are compared in lower case.
 bool IsPatternOfCloud(std::string_view pattern) {
+  auto is_of_host = [](char c) {
+    return IsLetter(c) || IsDigit(c) || c == '-' || c == '.' || c == '*';
+  };
+  if (!std::all_of(pattern.begin(), pattern.end(), is_of_host)) return false;
   if (pattern == "gcr.io") return true;
   for (std::string_view suffix :
        {".amazonaws.com", ".amazonaws.com.cn", ".gcr.io", ".pkg.dev", ".azurecr.io"}) {
@@ -94,8 +98,10 @@ kube::Result<CloudRegistries> CloudRegistries::Parse(const std::string& text) {
   CloudRegistries registries;
   for (std::string& pattern : kube::SplitAtCommas(text)) {
     if (!IsPatternOfCloud(pattern)) {
-      return kube::Error::Invalid(pattern.substr(0, 256) +
-                                  " is no pattern of registries of ECR, Artifact Registry or ACR");
+      return kube::Error::Invalid(
+          pattern.substr(0, 256) +
+          " is no pattern of registries of ECR, Artifact Registry or ACR, in "
+          "lower case");
     }
     registries.patterns_.push_back(std::move(pattern));
   }

@@ -83,7 +83,8 @@ TEST(CloudRegistriesTest, APatternAllowsRegistriesOfACloud) {
 
 TEST(CloudRegistriesTest, OtherPatternsAreRefused) {
   for (const char* text : {"*", "*.io", "quay.io", "*.azurecr.*", "*.dkr.ecr.*.amazonaws.*",
-                           ".azurecr.io", "gcr.io,registry.example.com", "evilgcr.io"}) {
+                           ".azurecr.io", "gcr.io,registry.example.com", "evilgcr.io",
+                           "Team.azurecr.io", "*.DKR.ecr.*.amazonaws.com", "te am.azurecr.io"}) {
     EXPECT_THAT(CloudRegistries::Parse(text), FailsWith(Code::kInvalid)) << text;
   }
   std::string many;

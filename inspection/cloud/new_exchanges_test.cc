@@ -9,9 +9,11 @@
 #include <cstdlib>
 
 #include "inspection/cloud/amazon.h"
+#include "inspection/cloud/cloud_http.h"
 #include "inspection/testing/connect_proxy.h"
 #include "inspection/testing/fake_clouds.h"
 #include "inspection/testing/test_folder.h"
+#include "kube/base/base64.h"
 #include "kube/base/clock.h"
 #include "kube/crypto/certificates.h"
 #include "kube/testing/matchers.h"
@@ -168,6 +170,32 @@ TEST(AssumedRoleTest, AnAnswerWithoutPlainCredentialsIsAnError) {
     EXPECT_THAT(ParseAssumedRole(xml(key)), FailsWith(Code::kInvalid)) << key.substr(0, 9);
   EXPECT_THAT(ParseAssumedRole("<AccessKeyId>a"), FailsWith(Code::kInvalid));
   EXPECT_THAT(ParseAssumedRole(""), FailsWith(Code::kInvalid));
+}
+
+TEST(EcrLoginTest, AnAnswerWithoutAUsableUserAndPasswordIsAnError) {
+  kube::WallTime now = *kube::ParseTime("2026-01-01T00:00:00Z");
+  auto parse = [&](const std::string& pair, const std::string& more = "") {
+    return ParseEcrLogin(R"({"authorizationData":[{"authorizationToken":")" +
+                             kube::Base64Encode(pair) + "\"" + more + "}]}",
+                         now);
+  };
+  auto login = parse("AWS:secret");
+  ASSERT_THAT(login, IsOk());
+  EXPECT_EQ(login->username, "AWS");
+  EXPECT_EQ(login->password, "secret");
+  EXPECT_EQ(login->lifetime, 1h) << "without a time";
+  EXPECT_EQ(parse("AWS:s", R"(,"expiresAt":1767225660.5)")->lifetime, 60s);
+  EXPECT_EQ(parse("AWS:s", R"(,"expiresAt":1e300)")->lifetime, 12h);
+  EXPECT_EQ(parse("AWS:s", R"(,"expiresAt":1)")->lifetime, 0s);
+  EXPECT_THAT(parse("AWS:" + std::string(kMaxSecret, 'x')), IsOk());
+  for (const std::string& pair :
+       {std::string("AWS"), std::string("AWS:"), std::string(":secret"), std::string("AWS:a b"),
+        std::string("AWS:a\r\nX: y"), "AWS:" + std::string(kMaxSecret + 1, 'x')}) {
+    EXPECT_THAT(parse(pair), FailsWith(Code::kInvalid, HasSubstr("not a user with a password")))
+        << pair.substr(0, 20);
+  }
+  for (const char* body : {"", "[]", "{}", R"({"authorizationData":[]})"})
+    EXPECT_THAT(ParseEcrLogin(body, now), FailsWith(Code::kInvalid)) << body;
 }
 
 TEST(CloudIdentityTest, ComesFromTheVariablesOfTheClouds) {

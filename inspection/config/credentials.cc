@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "inspection/base/digest.h"
+#include "inspection/base/header_value.h"
 #include "inspection/config/host_match.h"
 #include "kube/base/base64.h"
 #include "kube/types/unstructured.h"
@@ -37,10 +38,6 @@ bool PathCovers(std::string_view path, std::string_view repository) {
   return repository.size() == path.size() || repository[path.size()] == '/';
 }
 
-bool IsValidInHeader(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
-}
-
 std::optional<Credential> ParseEntry(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   Credential credential;
@@ -61,7 +58,7 @@ std::optional<Credential> ParseEntry(const Json& json) {
       return std::nullopt;
     }
   }
-  if (!IsValidInHeader(credential.registry_token)) return std::nullopt;
+  if (!FitsIntoHeader(credential.registry_token)) return std::nullopt;
   if (credential.username.find(':') != std::string::npos) return std::nullopt;
   bool empty = credential.username.empty() && credential.identity_token.empty() &&
                credential.registry_token.empty();

@@ -33,6 +33,37 @@ TEST(AwsSignatureTest, SignsAsAmazonsTestSuite) {
   }
 }
 
+// The case post-x-www-form-urlencoded of the suite: a request with a body.
+TEST(AwsSignatureTest, SignsABodyAsAmazonsTestSuite) {
+  kube::HttpRequest request{
+      .method = "POST",
+      .headers = {{"Content-Type", "application/x-www-form-urlencoded"}, {"X-Amz-Date", kDate}},
+      .body = "Param1=value1"};
+  EXPECT_EQ(
+      AwsAuthorization(kExample, {"us-east-1", "service"}, "example.amazonaws.com", kDate, request),
+      "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
+      "SignedHeaders=content-type;host;x-amz-date, "
+      "Signature=ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a");
+}
+
+// The case post-sts-header-before of the suite: the session's token is signed too.
+TEST(AwsSignatureTest, SignsASessionAsAmazonsTestSuite) {
+  AwsCredentials session = kExample;
+  session.session_token =
+      "AQoDYXdzEPT//////////wEXAMPLEtc764bNrC9SAPBSM22wDOk4x4HIZ8j4FZTwdQWLWsKWHGBuFqwAeMicRXmxfpSP"
+      "fIeoIYRqTflfKD8YUuwthAx7mSEI/qkPpKPi/kMcGdQrmGdeehM4IC1NtBmUpp2wUE8phUZampKsburEDy0KPkyQDYwT"
+      "7WZ0wq5VSXDvp75YU9HFvlRd8Tx6q6fE8YQcHNVXAkiY9q6d+xo0rKwT38xVqr7ZD0u0iPPkUL64lIZbqBAz+scqKmlz"
+      "m8FDrypNC9Yjc8fPOLn9FX9KSYvKTr4rvx3iSIlTJabIQwj2ICCR/oLxBA==";
+  kube::HttpRequest request{.method = "POST"};
+  SignAwsRequest(session, {"us-east-1", "service"}, "example.amazonaws.com",
+                 *kube::ParseTime("2015-08-30T12:36:00Z"), request);
+  ASSERT_EQ(request.headers.size(), 3u);
+  EXPECT_EQ(request.headers[2].second,
+            "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, "
+            "SignedHeaders=host;x-amz-date;x-amz-security-token, "
+            "Signature=85d96828115b5dc0cfc3bd16ad9e210dd772bbebba041836c64533a82be05ead");
+}
+
 TEST(AwsSignatureTest, TheBodyAndEveryHeaderAreSigned) {
   auto sign = [](const kube::HttpRequest& request) {
     return AwsAuthorization(kExample, {"us-east-1", "ecr"}, "h", kDate, request);

@@ -300,6 +300,27 @@ TEST_F(AccountProvidersTest, PluginsAreLimitedAndANamespaceLeavesRoomForOthers) 
   for (int count; counts >> count;) EXPECT_LE(count, 3);
 }
 
+TEST_F(AccountProvidersTest, PluginsOfAllNamespacesTogetherAreLimited) {
+  WritePlugin("while [ ! -e " + root_ + "/go ]; do sleep 0.05; done\nexit 3\n");
+  int ended = 0;
+  for (const char* ns : {"a", "b", "c"}) {
+    for (const char* account : {"web", "db"}) {
+      tokens_.accounts[std::string(ns) + "/" + account] = {.uid = std::string(ns) + account,
+                                                           .annotations = {}};
+      kube::asio::co_spawn(io_, providers().For(*Reference::Parse(kImage), Pod(ns, account, "p")),
+                           [&](std::exception_ptr, const ProvidedCredentials&) { ++ended; });
+    }
+  }
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return PluginRuns() == 4; }));
+  // Tokens are issued before a program starts.
+  kube::Drain(io_);
+  EXPECT_EQ(tokens_.issued, 4);
+  EXPECT_EQ(PluginRuns(), 4);
+  Write("go", "");
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return ended == 6; }));
+  EXPECT_EQ(PluginRuns(), 6);
+}
+
 TEST_F(AccountProvidersTest, TheSharingKeyIsWhatAnAnswerIsFor) {
   Reference image = *Reference::Parse(kImage);
   Reference other = *Reference::Parse("quay.io/app:1");

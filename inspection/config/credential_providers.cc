@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "inspection/base/digest.h"
 #include "inspection/base/timing.h"
@@ -158,9 +159,13 @@ Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string
   if (providers == nullptr || !providers->is_array() || providers->size() > kMaxProviders) {
     return Error::Invalid("providers: not a list").Prefix(kAbout);
   }
+  // As in the kubelet. Answers in the cache and programs at a time are counted by name.
+  std::set<std::string> names;
   for (const Json& item : *providers) {
     Result<CredentialProvider> provider = ParseProvider(item);
     if (!provider) return provider.error().Prefix(kAbout);
+    if (!names.insert(provider->name).second)
+      return Error::Invalid(provider->name + ": name: another provider has it").Prefix(kAbout);
     const Json* token = kube::Find(item, "tokenAttributes");
     if (token != nullptr && !token->is_null()) {
       if (!account_tokens) {

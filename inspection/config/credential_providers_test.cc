@@ -431,6 +431,19 @@ TEST(CredentialProviderConfigTest, ErrorsNameTheField) {
               ElementsAre(HasSubstr("ecr is skipped: it needs service account tokens")));
 }
 
+// A skipped provider counts too: with the option for tokens, the file would be refused.
+TEST(CredentialProviderConfigTest, TwoProvidersOfOneNameAreRefused) {
+  constexpr char kSecond[] =
+      "  matchImages: [r.io]\n  defaultCacheDuration: 1h\n"
+      "  apiVersion: credentialprovider.kubelet.k8s.io/v1\n";
+  std::string text = std::string(kConfig) + "- name: gcr\n" + kSecond;
+  EXPECT_THAT(ParseCredentialProviderConfig(text), IsOk());
+  for (const char* more : {"", "  tokenAttributes: {serviceAccountTokenAudience: a}\n"}) {
+    EXPECT_THAT(ParseCredentialProviderConfig(text + "- name: ecr\n" + kSecond + more),
+                FailsWith(Code::kInvalid, HasSubstr("ecr: name: another provider has it")));
+  }
+}
+
 TEST(CredentialProviderConfigTest, DamagedConfigurationsAreErrorsOrHaveValidProviders) {
   ForMutations({kConfig}, 2000, [](const std::string& text) {
     auto config = ParseCredentialProviderConfig(text);

@@ -274,7 +274,9 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
   ProvidedCredentials provided;
   for (const CredentialProvider& provider : config_.providers) {
     if (!ProviderMatches(provider, image)) continue;
-    Result<Keyring> keyring = co_await Provide(provider, image, pod);
+    bool pod_gone = false;
+    Result<Keyring> keyring = co_await Provide(provider, image, pod, pod_gone);
+    provided.pod_gone |= pod_gone;
     Result<void> added =
         keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
     if (!added && provided.problem.empty())
@@ -284,12 +286,13 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
 }
 
 Async<Keyring> CredentialProviders::Provide(const CredentialProvider& provider, Reference image,
-                                            SharedPodIdentity pod) {
+                                            SharedPodIdentity pod, bool& pod_gone) {
   Result<std::optional<Recipient>> recipient = co_await RecipientOf(provider, pod);
   if (!recipient) co_return recipient.error().Prefix(provider.name);
   if (!*recipient) co_return Keyring();
   Recipient found = std::move(**recipient);
-  Result<Keyring> keyring = co_await FindOrRun(provider, image, found);
+  Result<Keyring> keyring =
+      co_await FindOrRun(provider, std::move(image), std::move(found), pod_gone);
   co_return keyring;
 }
 
@@ -322,7 +325,7 @@ Async<std::optional<CredentialProviders::Recipient>> CredentialProviders::Recipi
 
 // A provider runs once at a time for a recipient: its answer may also be for the images that wait.
 Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider, Reference image,
-                                              Recipient recipient) {
+                                              Recipient recipient, bool& pod_gone) {
   co_await kube::IgnoreCancellation();
   std::string run = provider.name + " " + recipient.key;
   while (true) {
@@ -338,11 +341,8 @@ Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider
   }
   auto own = std::make_shared<RunningPlugin>();
   running_[run] = own;
-  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient);
-  // The pod that the token is for may be gone: that is no failure for the account's other pods.
-  bool gone =
-      !keyring && keyring.error().code() == kube::Code::kNotFound && recipient.pod != nullptr;
-  if (!keyring && !gone && keyring.error().code() != kube::Code::kCancelled) {
+  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, pod_gone);
+  if (!keyring && !pod_gone && keyring.error().code() != kube::Code::kCancelled) {
     AnswersFor(recipient).Put(KeysOf(provider, image, recipient).back(),
                               {keyring, clock_.Now() + kPluginFailureLifetime});
   }
@@ -376,20 +376,21 @@ void CredentialProviders::EndTurn(const std::string& name, const std::string& ns
 
 // Tenants decide how many service accounts there are.
 Async<Keyring> CredentialProviders::RunInTurn(const CredentialProvider& provider,
-                                              const Reference& image, const Recipient& recipient) {
+                                              const Reference& image, const Recipient& recipient,
+                                              bool& pod_gone) {
   if (recipient.key.empty()) {
-    Result<Keyring> keyring = co_await Run(provider, image, recipient);
+    Result<Keyring> keyring = co_await Run(provider, image, recipient, pod_gone);
     co_return keyring;
   }
   Result<void> turn = co_await WaitForTurn(provider.name, recipient.ns);
   if (!turn) co_return turn.error();
-  Result<Keyring> keyring = co_await Run(provider, image, recipient);
+  Result<Keyring> keyring = co_await Run(provider, image, recipient, pod_gone);
   EndTurn(provider.name, recipient.ns);
   co_return keyring;
 }
 
 Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, const Reference& image,
-                                        const Recipient& recipient) {
+                                        const Recipient& recipient, bool& pod_gone) {
   Json request = {{"apiVersion", provider.api_version},
                   {"kind", "CredentialProviderRequest"},
                   {"image", image.ToString()}};
@@ -398,7 +399,12 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
     PodIdentity identity = *recipient.pod;
     std::string audience = provider.token->audience;
     Result<std::string> created = co_await tokens_->Token(identity, audience);
-    if (!created) co_return created.error().Prefix(provider.name + ": service account token");
+    if (!created) {
+      // Deleted, or created again with another UID: no failure for the account's other pods.
+      kube::Code code = created.error().code();
+      pod_gone = code == kube::Code::kNotFound || code == kube::Code::kConflict;
+      co_return created.error().Prefix(provider.name + ": service account token");
+    }
     token = std::move(*created);
     request["serviceAccountToken"] = token;
     if (!recipient.annotations.empty())

@@ -95,6 +95,9 @@ struct ProvidedCredentials {
   Keyring keyring;
   // Why a provider that matches the image failed; empty if none failed. Contains no secret.
   std::string problem;
+  // Whether a provider failed because the pod is gone that its token would be for: another pod of
+  // the account may get the credentials.
+  bool pod_gone = false;
 };
 
 class CredentialProviders {
@@ -153,16 +156,17 @@ class CredentialProviders {
   // nullopt if the provider is not for this pod.
   kube::Async<std::optional<Recipient>> RecipientOf(const CredentialProvider& provider,
                                                     SharedPodIdentity pod);
+  // These set `pod_gone` as in ProvidedCredentials.
   kube::Async<Keyring> Provide(const CredentialProvider& provider, Reference image,
-                               SharedPodIdentity pod);
+                               SharedPodIdentity pod, bool& pod_gone);
   kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image,
-                                 Recipient recipient);
+                                 Recipient recipient, bool& pod_gone);
   kube::Async<> WaitForTurn(const std::string& name, const std::string& ns);
   void EndTurn(const std::string& name, const std::string& ns);
   kube::Async<Keyring> RunInTurn(const CredentialProvider& provider, const Reference& image,
-                                 const Recipient& recipient);
+                                 const Recipient& recipient, bool& pod_gone);
   kube::Async<Keyring> Run(const CredentialProvider& provider, const Reference& image,
-                           const Recipient& recipient);
+                           const Recipient& recipient, bool& pod_gone);
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;

@@ -251,6 +251,32 @@ TEST_F(AccountProvidersTest, WithoutTheRightForTokensTheProblemSaysSo) {
   EXPECT_THAT(problem_, HasSubstr("ecr: service account ns/absent: not found"));
 }
 
+TEST_F(AccountProvidersTest, APodThatIsGoneIsNoFailureOfItsAccount) {
+  for (const kube::Error& error : {kube::Error::NotFound("pods \"web-0\" not found"),
+                                   kube::Error::Conflict("the UID does not match")}) {
+    SCOPED_TRACE(error.message());
+    providers_.reset();
+    tokens_.failure = error;
+    ProvidedCredentials provided = For(kImage, Pod("ns", "web", "web-0"));
+    EXPECT_TRUE(provided.pod_gone);
+    EXPECT_THAT(provided.problem, HasSubstr(error.message()));
+    tokens_.failure.reset();
+    provided = For(kImage, Pod("ns", "web", "web-1"));
+    EXPECT_FALSE(provided.pod_gone);
+    EXPECT_FALSE(provided.keyring.empty());
+  }
+}
+
+TEST_F(AccountProvidersTest, AMissingProgramIsAFailureOfTheAccount) {
+  std::filesystem::remove(root_ + "/ecr");
+  for (int i = 0; i < 2; ++i) {
+    ProvidedCredentials provided = For(kImage, Pod("ns", "web", "web-0"));
+    EXPECT_THAT(provided.problem, HasSubstr("No such file"));
+    EXPECT_FALSE(provided.pod_gone);
+  }
+  EXPECT_EQ(tokens_.issued, 1) << "the failure is cached";
+}
+
 // As in the kubelet: the credential would be used by other pods after the token expires.
 TEST_F(AccountProvidersTest, ATokenAsThePasswordNeedsTheCacheTypeToken) {
   WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"

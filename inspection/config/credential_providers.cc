@@ -240,12 +240,21 @@ std::vector<std::string> CredentialProviders::KeysOf(const CredentialProvider& p
 CredentialProviders::CachedAnswer* CredentialProviders::Find(const CredentialProvider& provider,
                                                              const Reference& image,
                                                              const Recipient& recipient) {
-  Answers& answers = AnswersFor(recipient);
   for (const std::string& key : KeysOf(provider, image, recipient)) {
-    CachedAnswer* cached = answers.Find(key);
+    CachedAnswer* cached =
+        recipient.key.empty() ? answers_.Find(key) : account_answers_.Find(recipient.ns, key);
     if (cached != nullptr && clock_.Now() < cached->expires) return cached;
   }
   return nullptr;
+}
+
+void CredentialProviders::Keep(const std::string& key, const Recipient& recipient,
+                               CachedAnswer answer) {
+  if (recipient.key.empty()) {
+    answers_.Put(key, std::move(answer));
+  } else {
+    account_answers_.Put(recipient.ns, key, std::move(answer));
+  }
 }
 
 bool CredentialProviders::Matches(const Reference& image) const {
@@ -343,8 +352,8 @@ Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider
   running_[run] = own;
   Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, pod_gone);
   if (!keyring && !pod_gone && keyring.error().code() != kube::Code::kCancelled) {
-    AnswersFor(recipient).Put(KeysOf(provider, image, recipient).back(),
-                              {keyring, clock_.Now() + kPluginFailureLifetime});
+    Keep(KeysOf(provider, image, recipient).back(), recipient,
+         {keyring, clock_.Now() + kPluginFailureLifetime});
   }
   own->ended = true;
   running_.erase(run);
@@ -436,7 +445,7 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
   }
   std::vector<std::string> keys = KeysOf(provider, image, recipient);
   if (expires > clock_.Now()) {
-    AnswersFor(recipient).Put(keys[static_cast<size_t>(answer->scope)], {answer->keyring, expires});
+    Keep(keys[static_cast<size_t>(answer->scope)], recipient, {answer->keyring, expires});
   }
   co_return std::move(answer->keyring);
 }

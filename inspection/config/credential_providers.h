@@ -25,6 +25,7 @@
 #include "inspection/base/reference.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/config/credentials.h"
+#include "inspection/config/namespace_lru_map.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
@@ -105,8 +106,10 @@ class CredentialProviders {
   // Programs of one provider with tokens at a time, for all service accounts and of one namespace.
   static constexpr size_t kMaxAccountPlugins = 4;
   static constexpr size_t kMaxNamespacePlugins = 2;
-  // Cached answers to tokens; larger ones are not cached.
+  // Cached answers to tokens, in all and for the accounts of one namespace; larger ones are not
+  // cached.
   static constexpr size_t kMaxAccountAnswers = 512;
+  static constexpr size_t kMaxNamespaceAnswers = 64;
   static constexpr size_t kMaxAccountAnswerBytes = 16 * 1024;
 
   // `tokens` outlives it; it may be null if no provider has tokenAttributes.
@@ -130,7 +133,6 @@ class CredentialProviders {
     kube::Notifier done;
     bool ended = false;
   };
-  using Answers = kube::LruMap<CachedAnswer>;
 
   // Whom an answer is for.
   struct Recipient {
@@ -147,10 +149,7 @@ class CredentialProviders {
   static bool IsAccountsProvider(const CredentialProvider& provider, const SharedPodIdentity& pod) {
     return provider.token && pod != nullptr && !pod->account.empty();
   }
-  // What tenants' pods add drops nothing that all pods use.
-  Answers& AnswersFor(const Recipient& recipient) {
-    return recipient.key.empty() ? answers_ : account_answers_;
-  }
+  void Keep(const std::string& key, const Recipient& recipient, CachedAnswer answer);
   CachedAnswer* Find(const CredentialProvider& provider, const Reference& image,
                      const Recipient& recipient);
   // nullopt if the provider is not for this pod.
@@ -171,8 +170,9 @@ class CredentialProviders {
   kube::Clock& clock_;
   CredentialProviderConfig config_;
   AccountTokens* tokens_;
-  Answers answers_{1024};
-  Answers account_answers_{kMaxAccountAnswers};
+  kube::LruMap<CachedAnswer> answers_{1024};
+  // What tenants' pods add drops nothing that all pods use.
+  NamespaceLruMap<CachedAnswer> account_answers_{kMaxAccountAnswers, kMaxNamespaceAnswers};
   // By provider and recipient.
   std::map<std::string, std::shared_ptr<RunningPlugin>> running_;
   // Programs with tokens, by provider, and by provider and namespace.

@@ -303,6 +303,21 @@ TEST_F(AccountProvidersTest, ALargeAnswerIsUsedAndNotCached) {
   EXPECT_EQ(PluginRuns(), 2);
 }
 
+TEST_F(AccountProvidersTest, TheAnswersOfANamespaceEvictNoOthers) {
+  EXPECT_EQ(PasswordFor(Pod("other", "web", "web-0")), "run-1");
+  for (size_t i = 0; i <= CredentialProviders::kMaxNamespaceAnswers; ++i) {
+    std::string account = "a" + std::to_string(i);
+    tokens_.accounts["ns/" + account] = {.uid = account, .annotations = {}};
+    PasswordFor(Pod("ns", account, "p"));
+  }
+  int runs = PluginRuns();
+  EXPECT_EQ(PasswordFor(Pod("other", "web", "web-0")), "run-1");
+  EXPECT_EQ(PasswordFor(Pod("ns", "a1", "p")), "run-3");
+  EXPECT_EQ(PluginRuns(), runs);
+  PasswordFor(Pod("ns", "a0", "p"));
+  EXPECT_EQ(PluginRuns(), runs + 1) << "the least recently used one of the namespace";
+}
+
 // Tenants create service accounts and pods; plugins are processes.
 TEST_F(AccountProvidersTest, PluginsAreLimitedAndANamespaceLeavesRoomForOthers) {
   WritePlugin("mkdir -p " + root_ + "/running; touch " + root_ + "/running/$$\n" + "ls " + root_ +

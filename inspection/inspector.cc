@@ -105,8 +105,9 @@ class Inspector final : public ImageInspector {
 
     // The credentials: the pod's own, then those of the plugins.
     ProvidedCredentials provided;
+    kube::TimePoint deadline = clock_.Now() + kCredentialsTimeout;
     if (generation->providers)
-      provided = co_await generation->providers->For(*reference, request.pod);
+      provided = co_await generation->providers->For(*reference, request.pod, deadline);
     std::string problem = std::move(provided.problem);
     if (request.keyring != nullptr && !request.keyring->problem().empty()) {
       problem = problem.empty() ? request.keyring->problem()

@@ -8,6 +8,7 @@
 #include "inspection/base/digest.h"
 #include "inspection/base/timing.h"
 #include "inspection/config/host_match.h"
+#include "kube/base/alarm.h"
 #include "kube/client/command.h"
 #include "kube/codec/yaml.h"
 #include "kube/types/list_at.h"
@@ -278,14 +279,16 @@ std::string CredentialProviders::SharingKey(const Reference& image,
 }
 
 kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference image,
-                                                                    SharedPodIdentity pod) {
+                                                                    SharedPodIdentity pod,
+                                                                    kube::TimePoint deadline) {
   co_await kube::IgnoreCancellation();
   ProvidedCredentials provided;
   for (const CredentialProvider& provider : config_.providers) {
     if (!ProviderMatches(provider, image)) continue;
-    bool pod_gone = false;
-    Result<Keyring> keyring = co_await Provide(provider, image, pod, pod_gone);
-    provided.pod_gone |= pod_gone;
+    Limits limits{.turn = std::min(deadline, clock_.Now() + kPluginTurnTimeout),
+                  .deadline = deadline};
+    Result<Keyring> keyring = co_await Provide(provider, image, pod, limits);
+    provided.pod_gone |= limits.pod_gone;
     Result<void> added =
         keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
     if (!added && provided.problem.empty())
@@ -295,13 +298,13 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
 }
 
 Async<Keyring> CredentialProviders::Provide(const CredentialProvider& provider, Reference image,
-                                            SharedPodIdentity pod, bool& pod_gone) {
+                                            SharedPodIdentity pod, Limits& limits) {
   Result<std::optional<Recipient>> recipient = co_await RecipientOf(provider, pod);
   if (!recipient) co_return recipient.error().Prefix(provider.name);
   if (!*recipient) co_return Keyring();
   Recipient found = std::move(**recipient);
   Result<Keyring> keyring =
-      co_await FindOrRun(provider, std::move(image), std::move(found), pod_gone);
+      co_await FindOrRun(provider, std::move(image), std::move(found), limits);
   co_return keyring;
 }
 
@@ -334,7 +337,7 @@ Async<std::optional<CredentialProviders::Recipient>> CredentialProviders::Recipi
 
 // A provider runs once at a time for a recipient: its answer may also be for the images that wait.
 Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider, Reference image,
-                                              Recipient recipient, bool& pod_gone) {
+                                              Recipient recipient, Limits& limits) {
   co_await kube::IgnoreCancellation();
   std::string run = provider.name + " " + recipient.key;
   while (true) {
@@ -343,15 +346,13 @@ Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider
     auto found = running_.find(run);
     if (found == running_.end()) break;
     std::shared_ptr<RunningPlugin> other = found->second;
-    while (!other->ended) {
-      Result<void> waited = co_await other->done.Wait();
-      if (!waited) co_return waited.error();
-    }
+    Result<void> waited = co_await WaitFor(std::move(other), limits.turn);
+    if (!waited) co_return waited.error().Prefix(provider.name);
   }
   auto own = std::make_shared<RunningPlugin>();
   running_[run] = own;
-  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, pod_gone);
-  if (!keyring && !pod_gone && keyring.error().code() != kube::Code::kCancelled) {
+  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, limits);
+  if (!keyring && !limits.pod_gone && keyring.error().code() != kube::Code::kCancelled) {
     Keep(KeysOf(provider, image, recipient).back(), recipient,
          {keyring, clock_.Now() + kPluginFailureLifetime});
   }
@@ -361,45 +362,39 @@ Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider
   co_return keyring;
 }
 
-Async<> CredentialProviders::WaitForTurn(const std::string& name, const std::string& ns) {
-  std::string of_namespace = name + " " + ns;
-  auto taken = [this](const std::string& key) {
-    auto found = turns_.find(key);
-    return found == turns_.end() ? 0 : found->second;
-  };
-  while (taken(name) >= kMaxAccountPlugins || taken(of_namespace) >= kMaxNamespacePlugins) {
-    Result<void> waited = co_await turn_ended_.Wait();
+Async<> CredentialProviders::WaitFor(std::shared_ptr<RunningPlugin> other,
+                                     kube::TimePoint deadline) {
+  co_await kube::IgnoreCancellation();
+  auto executor = co_await kube::asio::this_coro::executor;
+  kube::Alarm alarm(clock_, [other] { other->done.NotifyAll(); });
+  alarm.Set(executor, deadline);
+  while (!other->ended) {
+    if (clock_.Now() >= deadline)
+      co_return Error::DeadlineExceeded("wait for the program that runs for another image");
+    Result<void> waited = co_await other->done.Wait();
     if (!waited) co_return waited.error();
   }
-  ++turns_[name];
-  ++turns_[of_namespace];
   co_return kube::Ok();
-}
-
-void CredentialProviders::EndTurn(const std::string& name, const std::string& ns) {
-  for (const std::string& key : {name, name + " " + ns}) {
-    if (--turns_[key] == 0) turns_.erase(key);
-  }
-  turn_ended_.NotifyAll();
 }
 
 // Tenants decide how many service accounts there are.
 Async<Keyring> CredentialProviders::RunInTurn(const CredentialProvider& provider,
                                               const Reference& image, const Recipient& recipient,
-                                              bool& pod_gone) {
+                                              Limits& limits) {
   if (recipient.key.empty()) {
-    Result<Keyring> keyring = co_await Run(provider, image, recipient, pod_gone);
+    Result<Keyring> keyring = co_await Run(provider, image, recipient, limits);
     co_return keyring;
   }
-  Result<void> turn = co_await WaitForTurn(provider.name, recipient.ns);
-  if (!turn) co_return turn.error();
-  Result<Keyring> keyring = co_await Run(provider, image, recipient, pod_gone);
-  EndTurn(provider.name, recipient.ns);
+  std::shared_ptr<PluginTurns>& turns = turns_[provider.name];
+  if (turns == nullptr) turns = std::make_shared<PluginTurns>(clock_);
+  Result<PluginTurns::Turn> turn = co_await turns->Take(recipient.ns, limits.turn);
+  if (!turn) co_return turn.error().Prefix(provider.name);
+  Result<Keyring> keyring = co_await Run(provider, image, recipient, limits);
   co_return keyring;
 }
 
 Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, const Reference& image,
-                                        const Recipient& recipient, bool& pod_gone) {
+                                        const Recipient& recipient, Limits& limits) {
   Json request = {{"apiVersion", provider.api_version},
                   {"kind", "CredentialProviderRequest"},
                   {"image", image.ToString()}};
@@ -411,7 +406,7 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
     if (!created) {
       // Deleted, or created again with another UID: no failure for the account's other pods.
       kube::Code code = created.error().code();
-      pod_gone = code == kube::Code::kNotFound || code == kube::Code::kConflict;
+      limits.pod_gone = code == kube::Code::kNotFound || code == kube::Code::kConflict;
       co_return created.error().Prefix(provider.name + ": service account token");
     }
     token = std::move(*created);
@@ -420,10 +415,13 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
       request["serviceAccountAnnotations"] = recipient.annotations;
   }
   kube::TimePoint started = clock_.Now();
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limits.deadline - started);
+  if (left.count() <= 0)
+    co_return Error::DeadlineExceeded(provider.name + ": no time is left to run it");
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
                         .input = kube::DumpJson(request),
-                        .timeout = kPluginTimeout};
+                        .timeout = std::min(kPluginTimeout, left)};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
   Result<std::string> output = co_await kube::RunCommand(std::move(command));
   if (!output) co_return output.error();

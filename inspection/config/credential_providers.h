@@ -7,7 +7,8 @@
 //   CredentialProviders providers(clock, *config);
 //   ProvidedCredentials provided = co_await providers.For(reference);
 //
-// A plugin's run time and output are limited, it never runs twice at once for the same account, and
+// A plugin's run time and output are limited, as are the programs with tokens that run at a time
+// (plugin_turns.h). It never runs twice at once for the same account, and
 // its answers are cached for as long as it says. What a plugin answers to a service account's token
 // (tokenAttributes) serves pods of that account alone. Source:
 // kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
@@ -26,6 +27,7 @@
 #include "inspection/config/account_tokens.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/namespace_lru_map.h"
+#include "inspection/config/plugin_turns.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
@@ -103,9 +105,6 @@ struct ProvidedCredentials {
 
 class CredentialProviders {
  public:
-  // Programs of one provider with tokens at a time, for all service accounts and of one namespace.
-  static constexpr size_t kMaxAccountPlugins = 4;
-  static constexpr size_t kMaxNamespacePlugins = 2;
   // Cached answers to tokens, in all and for the accounts of one namespace; larger ones are not
   // cached.
   static constexpr size_t kMaxAccountAnswers = 512;
@@ -117,8 +116,10 @@ class CredentialProviders {
                       AccountTokens* tokens = nullptr)
       : clock_(clock), config_(std::move(config)), tokens_(tokens) {}
 
-  // Without an error: an image may be readable without these credentials.
-  kube::asio::awaitable<ProvidedCredentials> For(Reference image, SharedPodIdentity pod);
+  // Without an error: an image may be readable without these credentials. Programs are ended at
+  // `deadline`; a wait for those that run for others ends after kPluginTurnTimeout.
+  kube::asio::awaitable<ProvidedCredentials> For(Reference image, SharedPodIdentity pod,
+                                                 kube::TimePoint deadline);
   // Whether any provider is configured for `image`.
   bool Matches(const Reference& image) const;
   // Equal for pods that get the same credentials for `image`; "" if every pod does.
@@ -143,6 +144,13 @@ class CredentialProviders {
     SharedPodIdentity pod;
   };
 
+  // Of one provider, in one call of For().
+  struct Limits {
+    kube::TimePoint turn;      // for a wait
+    kube::TimePoint deadline;  // for the program
+    bool pod_gone = false;     // set as in ProvidedCredentials
+  };
+
   // The cache keys of answers that `image` may use, by ProviderAnswer::Scope.
   static std::vector<std::string> KeysOf(const CredentialProvider& provider, const Reference& image,
                                          const Recipient& recipient);
@@ -155,17 +163,15 @@ class CredentialProviders {
   // nullopt if the provider is not for this pod.
   kube::Async<std::optional<Recipient>> RecipientOf(const CredentialProvider& provider,
                                                     SharedPodIdentity pod);
-  // These set `pod_gone` as in ProvidedCredentials.
   kube::Async<Keyring> Provide(const CredentialProvider& provider, Reference image,
-                               SharedPodIdentity pod, bool& pod_gone);
+                               SharedPodIdentity pod, Limits& limits);
   kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image,
-                                 Recipient recipient, bool& pod_gone);
-  kube::Async<> WaitForTurn(const std::string& name, const std::string& ns);
-  void EndTurn(const std::string& name, const std::string& ns);
+                                 Recipient recipient, Limits& limits);
+  kube::Async<> WaitFor(std::shared_ptr<RunningPlugin> other, kube::TimePoint deadline);
   kube::Async<Keyring> RunInTurn(const CredentialProvider& provider, const Reference& image,
-                                 const Recipient& recipient, bool& pod_gone);
+                                 const Recipient& recipient, Limits& limits);
   kube::Async<Keyring> Run(const CredentialProvider& provider, const Reference& image,
-                           const Recipient& recipient, bool& pod_gone);
+                           const Recipient& recipient, Limits& limits);
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;
@@ -175,9 +181,8 @@ class CredentialProviders {
   NamespaceLruMap<CachedAnswer> account_answers_{kMaxAccountAnswers, kMaxNamespaceAnswers};
   // By provider and recipient.
   std::map<std::string, std::shared_ptr<RunningPlugin>> running_;
-  // Programs with tokens, by provider, and by provider and namespace.
-  std::map<std::string, size_t> turns_;
-  kube::Notifier turn_ended_;
+  // Of programs with tokens, by provider.
+  std::map<std::string, std::shared_ptr<PluginTurns>> turns_;
 };
 
 }  // namespace inspection

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "inspection/base/timing.h"
 #include "inspection/testing/fake_account_tokens.h"
 #include "inspection/testing/mutate.h"
 #include "inspection/testing/test_folder.h"
@@ -71,13 +72,17 @@ class CredentialProvidersTest : public TestFolder {
   ProvidedCredentials For(const std::string& image, SharedPodIdentity pod) {
     struct Caller {
       static kube::Async<ProvidedCredentials> Call(CredentialProviders& providers,
-                                                   Reference reference, SharedPodIdentity pod) {
-        ProvidedCredentials provided = co_await providers.For(std::move(reference), std::move(pod));
+                                                   Reference reference, SharedPodIdentity pod,
+                                                   kube::TimePoint deadline) {
+        ProvidedCredentials provided =
+            co_await providers.For(std::move(reference), std::move(pod), deadline);
         co_return provided;
       }
     };
-    return *kube::Run(io_, Caller::Call(providers(), *Reference::Parse(image), std::move(pod)));
+    return *kube::Run(
+        io_, Caller::Call(providers(), *Reference::Parse(image), std::move(pod), Deadline()));
   }
+  kube::TimePoint Deadline() const { return clock_.Now() + kCredentialsTimeout; }
   CredentialProviders& providers() {
     if (!providers_) providers_.emplace(clock_, config_, &tokens_);
     return *providers_;
@@ -327,7 +332,7 @@ TEST_F(AccountProvidersTest, PluginsAreLimitedAndANamespaceLeavesRoomForOthers) 
   auto ask = [&](const std::string& ns, const std::string& account) {
     tokens_.accounts[ns + "/" + account] = {.uid = ns + account, .annotations = {}};
     kube::asio::co_spawn(
-        io_, providers().For(*Reference::Parse(kImage), Pod(ns, account, "p")),
+        io_, providers().For(*Reference::Parse(kImage), Pod(ns, account, "p"), Deadline()),
         [&ended, ns](std::exception_ptr, const ProvidedCredentials&) { ended.push_back(ns); });
   };
   for (int i = 0; i < 6; ++i) ask("greedy", "a" + std::to_string(i));
@@ -348,8 +353,9 @@ TEST_F(AccountProvidersTest, PluginsOfAllNamespacesTogetherAreLimited) {
     for (const char* account : {"web", "db"}) {
       tokens_.accounts[std::string(ns) + "/" + account] = {.uid = std::string(ns) + account,
                                                            .annotations = {}};
-      kube::asio::co_spawn(io_, providers().For(*Reference::Parse(kImage), Pod(ns, account, "p")),
-                           [&](std::exception_ptr, const ProvidedCredentials&) { ++ended; });
+      kube::asio::co_spawn(
+          io_, providers().For(*Reference::Parse(kImage), Pod(ns, account, "p"), Deadline()),
+          [&](std::exception_ptr, const ProvidedCredentials&) { ++ended; });
     }
   }
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return PluginRuns() == 4; }));
@@ -360,6 +366,64 @@ TEST_F(AccountProvidersTest, PluginsOfAllNamespacesTogetherAreLimited) {
   Write("go", "");
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return ended == 6; }));
   EXPECT_EQ(PluginRuns(), 6);
+}
+
+// A slow provider costs the images of all others no more than this.
+TEST_F(AccountProvidersTest, AWaitForThePluginsOfOthersIsBounded) {
+  WritePlugin("while [ ! -e " + root_ + "/go ]; do sleep 0.05; done\nexit 3\n");
+  std::vector<std::string> problems;
+  auto ask = [&](const std::string& ns, const std::string& account, const std::string& name) {
+    tokens_.accounts[ns + "/" + account] = {.uid = ns + account, .annotations = {}};
+    kube::asio::co_spawn(io_,
+                         providers().For(*Reference::Parse(std::string(kImage) + name),
+                                         Pod(ns, account, "p"), Deadline()),
+                         [&](std::exception_ptr, const ProvidedCredentials& provided) {
+                           problems.push_back(provided.problem);
+                         });
+  };
+  for (const char* account : {"web", "db"}) {
+    for (const char* ns : {"a", "b"}) ask(ns, account, "");
+  }
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return PluginRuns() == 4; }));
+  ask("c", "web", "");   // for a turn
+  ask("a", "web", "2");  // for the program of its account
+  kube::Drain(io_);
+  clock_.Advance(kPluginTurnTimeout - 1ms);
+  kube::Drain(io_);
+  EXPECT_THAT(problems, IsEmpty());
+  clock_.Advance(1ms);
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return problems.size() == 2; }));
+  EXPECT_THAT(problems, ::testing::UnorderedElementsAre(
+                            HasSubstr("ecr: wait for a turn: at most 4 programs of the provider"),
+                            HasSubstr("ecr: wait for the program that runs for another image")));
+  // The account does not wait again at once.
+  ask("c", "web", "");
+  kube::Drain(io_);
+  EXPECT_EQ(problems.size(), 3u);
+  Write("go", "");
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return problems.size() == 7; }));
+  EXPECT_EQ(PluginRuns(), 4);
+}
+
+TEST_F(CredentialProvidersTest, AProgramIsEndedAtTheDeadline) {
+  WritePlugin("sleep 60\n");
+  struct Caller {
+    static kube::Async<ProvidedCredentials> Call(CredentialProviders& providers,
+                                                 kube::TimePoint deadline) {
+      Reference image = *Reference::Parse(kImage);
+      SharedPodIdentity pod;
+      ProvidedCredentials provided = co_await providers.For(image, pod, deadline);
+      co_return provided;
+    }
+  };
+  auto provided = kube::Run(io_, Caller::Call(providers(), clock_.Now() + 100ms));
+  ASSERT_THAT(provided, IsOk());
+  EXPECT_THAT(provided->problem, HasSubstr("ecr"));
+  EXPECT_EQ(PluginRuns(), 1);
+  clock_.Advance(kPluginFailureLifetime);
+  provided = kube::Run(io_, Caller::Call(providers(), clock_.Now()));
+  EXPECT_THAT(provided->problem, HasSubstr("ecr: no time is left to run it"));
+  EXPECT_EQ(PluginRuns(), 1);
 }
 
 TEST_F(AccountProvidersTest, TheSharingKeyIsWhatAnAnswerIsFor) {

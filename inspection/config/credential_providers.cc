@@ -2,6 +2,7 @@
 #include "inspection/config/credential_providers.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <set>
 
@@ -28,6 +29,10 @@ constexpr size_t kMaxProviders = 64;
 constexpr size_t kMaxMatches = 1024;
 constexpr char kGroup[] = "credentialprovider.kubelet.k8s.io/";
 constexpr size_t kMaxAnnotationKeys = 64;
+// Variables by which a cloud's webhook gives this process an identity, as cloud_identity.h reads
+// them. A program that finds nothing else would use that identity for any pod.
+constexpr std::array<std::string_view, 4> kIdentityVariables = {"AWS_", "AZURE_", "GCE_",
+                                                                "GOOGLE_"};
 
 // A duration in Go's format, without fractions: "12h", "1h30m", "90s", "0s".
 std::optional<seconds> ParseDuration(std::string_view text) {
@@ -420,6 +425,7 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
     co_return Error::DeadlineExceeded(provider.name + ": no time is left to run it");
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
+                        .hidden_prefixes = {kIdentityVariables.begin(), kIdentityVariables.end()},
                         .input = kube::DumpJson(request),
                         .timeout = std::min(kPluginTimeout, left)};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());

@@ -7,9 +7,10 @@
 //   CredentialProviders providers(clock, *config);
 //   ProvidedCredentials provided = co_await providers.For(reference);
 //
-// A plugin's run time and output are limited, as are the programs with tokens that run at a time
-// (plugin_turns.h). It never runs twice at once for the same account, and
-// its answers are cached for as long as it says. What a plugin answers to a service account's token
+// A plugin gets this process's environment without its identity in a cloud, and the `env` of its
+// configuration. Its run time and output are limited, as are the programs with tokens that run at a
+// time (plugin_turns.h). It never runs twice at once for the same account, and its answers are
+// cached for as long as it says. What a plugin answers to a service account's token
 // (tokenAttributes) serves pods of that account alone. Source:
 // kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
 #pragma once

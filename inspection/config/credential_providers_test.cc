@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -110,6 +111,23 @@ TEST_F(CredentialProvidersTest, APluginIsRunAsTheKubeletRunsIt) {
   EXPECT_THAT(call,
               AllOf(HasSubstr("get-credentials north "), HasSubstr("CredentialProviderRequest"),
                     HasSubstr(R"("image":"1.dkr.ecr.north.example.com/app:1")")));
+}
+
+// An ECR plugin without a role from the pod's account would fall back to the controller's.
+TEST_F(CredentialProvidersTest, APluginDoesNotGetThisProcesssIdentityInACloud) {
+  for (const char* name : {"AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AZURE_CLIENT_ID",
+                           "GCE_METADATA_HOST", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_REGION"})
+    setenv(name, "controllers", 1);
+  config_.providers[0].env.emplace_back("AWS_REGION", "north");
+  WritePlugin("env > " + root_ + "/env\nexit 3\n");
+  For(kImage);
+  std::ifstream file(root_ + "/env");
+  std::string env{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  EXPECT_THAT(
+      env, AllOf(HasSubstr("PATH="), HasSubstr("AWS_REGION=north"), Not(HasSubstr("controllers"))));
+  for (const char* name : {"AWS_ROLE_ARN", "AWS_WEB_IDENTITY_TOKEN_FILE", "AZURE_CLIENT_ID",
+                           "GCE_METADATA_HOST", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_REGION"})
+    unsetenv(name);
 }
 
 TEST_F(CredentialProvidersTest, APluginIsNotRunForImagesOfOtherRegistries) {

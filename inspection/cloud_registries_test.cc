@@ -11,6 +11,7 @@
 #include "inspection/testing/connect_proxy.h"
 #include "inspection/testing/fake_clouds.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/offset_clock.h"
 #include "inspection/testing/on_linux.h"
 #include "inspection/testing/registry_fixture.h"
 #include "inspection/testing/test_folder.h"
@@ -62,15 +63,19 @@ class CloudRegistriesTest : public TestFolder {
   FakeRegistryOptions Tls() const { return {.certificate = serving_}; }
 
   Result<ArchitectureSet> Inspect(const std::string& image, SharedKeyring keyring = nullptr) {
+    return OnLinux(Read(image, std::move(keyring)));
+  }
+  Result<Inspected> Read(const std::string& image, SharedKeyring keyring = nullptr) {
     if (inspector_ == nullptr) {
-      inspector_ = NewImageInspector(io_.get_executor(), kube::RealClock(), options_);
+      inspector_ = NewImageInspector(io_.get_executor(), clock_, options_);
       EXPECT_THAT(inspector_->SetConfig(config_), IsOk());
     }
     ImageRequest request{.image = image, .keyring = std::move(keyring)};
-    return OnLinux(kube::Run(io_, inspector_->Inspect(std::move(request))));
+    return kube::Run(io_, inspector_->Inspect(std::move(request)));
   }
 
   boost::asio::io_context io_;
+  OffsetClock clock_;
   kube::KeyPair ca_ = *kube::NewCertificateAuthority("clouds", 1h, kube::RealClock());
   kube::KeyPair serving_ = *kube::NewServingCertificate(ca_, {kSts, kEcr, kRegistry, "127.0.0.1"},
                                                         1h, kube::RealClock());
@@ -92,6 +97,58 @@ TEST_F(CloudRegistriesTest, AnImageNeedsNoSecret) {
   registry_.PutIndex("app", "2", {{"linux", "ppc64le"}, {"linux", "s390x"}});
   EXPECT_THAT(Inspect(std::string(kRegistry) + "/app:2"), IsOk());
   EXPECT_THAT(clouds_.log(), SizeIs(2)) << "one exchange";
+}
+
+TEST_F(CloudRegistriesTest, WhileTheCloudFailsACredentialIsUsedUntilItExpires) {
+  ASSERT_THAT(Inspect(kImage), IsOk());
+  clouds_.Fail(503);
+  clock_.Advance(10h);
+  registry_.PutIndex("app", "2", {{"linux", "ppc64le"}, {"linux", "s390x"}});
+  EXPECT_THAT(Inspect(std::string(kRegistry) + "/app:2"), IsOk());
+  EXPECT_THAT(clouds_.log(), SizeIs(3)) << "a renewal was tried";
+}
+
+// The registry refuses the image, but that is the cloud's failure.
+TEST_F(CloudRegistriesTest, WhileTheCloudFailsWhatWasReadBeforeIsUsed) {
+  ASSERT_THAT(Inspect(kImage), IsOk());
+  clouds_.Fail(503);
+  clock_.Advance(13h);
+  Result<Inspected> got = Read(kImage);
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(got->stale, AllOf(HasSubstr("/app:1 was read 780 minutes ago"),
+                                HasSubstr("sts.us-east-1.amazonaws.com: status 503")));
+  EXPECT_THAT(Inspect(std::string(kRegistry) + "/never:1"),
+              FailsWith(Code::kUnavailable, AllOf(HasSubstr("registry " + std::string(kRegistry)),
+                                                  HasSubstr("status 503"))));
+  // A denial is an answer.
+  clouds_.Fail(403);
+  clock_.Advance(1min);
+  EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated, HasSubstr("status 403")));
+}
+
+TEST_F(CloudRegistriesTest, AKnownDigestNeedsNoExchange) {
+  std::string digest = registry_.PutIndex("app", "3", {{"linux", "arm64"}, {"linux", "s390x"}});
+  const std::string image = std::string(kRegistry) + "/app@" + digest;
+  ASSERT_THAT(Inspect(image), IsOk());
+  clouds_.Fail(503);
+  clock_.Advance(13h);
+  EXPECT_TRUE(inspector_->Cached({.image = image}));
+  EXPECT_THAT(Inspect(image), IsOk());
+  EXPECT_THAT(clouds_.log(), SizeIs(2));
+}
+
+TEST_F(CloudRegistriesTest, ACredentialOutlivesTheConfiguration) {
+  ASSERT_THAT(Inspect(kImage), IsOk());
+  config_.registries_conf = "[[registry]]\nlocation = \"mirrored.example.com\"\n";
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_THAT(Inspect(kImage), IsOk());
+  EXPECT_THAT(clouds_.log(), SizeIs(2)) << "no second exchange";
+  // Other authorities: it is renewed, and used if that fails.
+  config_.ca_bundle_pem += kube::NewCertificateAuthority("more", 1h, clock_)->certificate_pem;
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  clouds_.Fail(503);
+  EXPECT_THAT(Inspect(kImage), IsOk());
+  EXPECT_THAT(clouds_.log(), SizeIs(3));
 }
 
 TEST_F(CloudRegistriesTest, ThePodsOwnSecretIsUsedFirst) {

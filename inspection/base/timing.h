@@ -55,8 +55,10 @@ inline constexpr std::chrono::seconds kMaxPluginCacheDuration{24 * 3'600};
 
 // The token server of a cloud that failed is not asked again for this time.
 inline constexpr std::chrono::seconds kExchangeFailureLifetime{30};
-// A credential is exchanged anew this long before it expires.
+// A credential is exchanged anew at the latest this long before it expires.
 inline constexpr std::chrono::seconds kExchangeExpiryMargin{60};
+// How long an inspection waits for exchanges of others. Then it goes on without a credential.
+inline constexpr std::chrono::milliseconds kExchangeTurnTimeout{10'000};
 // The longest lifetime of a credential, that of ECR's passwords.
 inline constexpr std::chrono::seconds kMaxLoginLifetime{12 * 3'600};
 

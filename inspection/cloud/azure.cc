@@ -20,8 +20,10 @@ using kube::Url;
 // The user of a refresh token in place of a password.
 constexpr char kUser[] = "00000000-0000-0000-0000-000000000000";
 constexpr char kScope[] = "https://containerregistry.azure.net/.default";
-// A refresh token is valid for three hours, which the answer does not say.
-constexpr std::chrono::hours kLifetime{1};
+// A refresh token is valid for three hours, which the answer does not say. Renewing it after one
+// leaves time for a token server that fails.
+constexpr std::chrono::hours kLifetime{3};
+constexpr std::chrono::hours kRenewAfter{1};
 
 }  // namespace
 
@@ -65,8 +67,10 @@ Async<ExchangedLogin> AzureExchange::Exchange(CloudRegistry registry) {
   if (!json) co_return json.error();
   Result<std::string> refresh = SecretAt(*json, "refresh_token");
   if (!refresh) co_return refresh.error().Prefix(registry.host);
-  co_return ExchangedLogin{
-      .username = kUser, .password = std::move(*refresh), .lifetime = kLifetime};
+  co_return ExchangedLogin{.username = kUser,
+                           .password = std::move(*refresh),
+                           .lifetime = kLifetime,
+                           .renew_after = kRenewAfter};
 }
 
 }  // namespace inspection

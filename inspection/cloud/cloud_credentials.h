@@ -3,13 +3,16 @@
 // administrator allows.
 //
 //   CloudCredentials cloud(clock, registries, exchanges);
-//   if (cloud.Matches(host)) Result<Credential> credential = co_await cloud.For(host);
+//   if (cloud.Matches(host)) Result<Credential> credential = co_await cloud.For(host, deadline);
 //
-// A credential is kept until shortly before it expires, and an exchange runs once at a time. Pods
-// name registries: what they name first is limited in number, and does not affect registries that
-// have had a credential before. A credential is for exactly one host. Thread: one.
+// A credential is kept until it expires and renewed before that; if the renewal fails, the old one
+// is used. An exchange runs once at a time. Pods name registries: those that only a pattern with
+// '*' matches, and that have had no credential before, wait for each other and are limited in
+// number. A credential is sent to allowed hosts of its scope alone: of ECR these are all accounts
+// of a region, of Artifact Registry all locations, of ACR it is one registry. Thread: one.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,13 +41,24 @@ class CloudCredentials {
 
   // Whether `host`, a registry without a port, is one of a cloud that the administrator allows.
   bool Matches(std::string_view host) const { return registries_.Find(host).has_value(); }
-  // Errors: those of the exchange; kInvalid if `host` does not match; kThrottled beyond the limits.
-  kube::Async<Credential> For(std::string host);
+  // Waits for other exchanges until `deadline`, and for kExchangeTurnTimeout at most. Errors: those
+  // of the exchange; kInvalid if `host` does not match; kUnavailable beyond the limits, and
+  // kDeadlineExceeded.
+  kube::Async<Credential> For(std::string host, kube::TimePoint deadline);
+  // Credential::Identity() of the credential for `host`, which must match, whether it can be had or
+  // not.
+  std::string IdentityFor(std::string_view host) const;
+
+  // Other ways to the same clouds, such as with other authorities. Credentials are used until they
+  // are renewed, which the next use does; failures are forgotten.
+  void ReplaceExchanges(TokenExchanges exchanges);
 
  private:
   struct Login {
     Credential credential;
-    kube::TimePoint expires;
+    kube::TimePoint renew_at;
+    kube::TimePoint valid_until;
+    uint64_t version = 0;  // of the exchanges
   };
   struct Failure {
     kube::Error error;
@@ -55,13 +69,18 @@ class CloudCredentials {
     bool ended = false;
   };
 
-  kube::Result<void> TakeNew();
-  kube::Async<Credential> Exchange(TokenExchange& exchange, std::string scope,
-                                   CloudRegistry registry);
+  // The login of `scope` while it is valid, else nullptr.
+  const Login* ValidLogin(const std::string& scope);
+  kube::Async<> WaitFor(std::shared_ptr<Running> other, kube::TimePoint deadline);
+  kube::Async<> TakeNew(kube::TimePoint deadline);
+  void EndNew();
+  kube::Async<Credential> Exchange(std::shared_ptr<TokenExchange> exchange, std::string scope,
+                                   CloudRegistry registry, kube::TimePoint deadline);
 
   kube::Clock& clock_;
   CloudRegistries registries_;
   TokenExchanges exchanges_;
+  uint64_t version_ = 0;
   // By scope. An expired login shows that the scope is known.
   kube::LruMap<Login> logins_{kMaxScopes};
   kube::LruMap<Failure> failures_{kMaxScopes};
@@ -69,6 +88,7 @@ class CloudCredentials {
   size_t new_running_ = 0;
   double new_allowance_ = kMaxNewPerMinute;
   kube::TimePoint refilled_;
+  kube::Notifier new_changed_;
 };
 
 }  // namespace inspection

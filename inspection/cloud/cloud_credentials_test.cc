@@ -29,6 +29,7 @@ struct Script {
   std::vector<std::string> asked;
   std::optional<Error> failure;
   std::chrono::seconds lifetime{3600};
+  std::chrono::seconds renew_after{0};
   bool stopped = false;
   kube::Notifier go;
 };
@@ -47,7 +48,7 @@ class ScriptedExchange final : public TokenExchange {
     }
     if (script_.failure) co_return *script_.failure;
     co_return ExchangedLogin{"user", "secret-" + std::to_string(script_.asked.size()),
-                             script_.lifetime};
+                             script_.lifetime, script_.renew_after};
   }
 
  private:
@@ -57,25 +58,32 @@ class ScriptedExchange final : public TokenExchange {
 class CloudCredentialsTest : public ::testing::Test {
  protected:
   CloudCredentialsTest() {
+    cloud_.emplace(
+        clock_, *CloudRegistries::Parse("*.dkr.ecr.*.amazonaws.com,*.azurecr.io,named.azurecr.io"),
+        NewExchanges());
+  }
+  TokenExchanges NewExchanges() {
     TokenExchanges exchanges;
-    exchanges[Cloud::kAmazon] = std::make_unique<ScriptedExchange>(script_);
-    exchanges[Cloud::kAzure] = std::make_unique<ScriptedExchange>(script_);
-    cloud_.emplace(clock_, *CloudRegistries::Parse("*.dkr.ecr.*.amazonaws.com,*.azurecr.io"),
-                   std::move(exchanges));
+    for (Cloud cloud : {Cloud::kAmazon, Cloud::kAzure})
+      exchanges[cloud] = std::make_shared<ScriptedExchange>(script_);
+    return exchanges;
   }
   ~CloudCredentialsTest() override {
     EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
   }
 
-  Result<Credential> For(const std::string& host) { return kube::Run(io_, cloud_->For(host)); }
+  kube::TimePoint Deadline() const { return clock_.Now() + 60s; }
+  Result<Credential> For(const std::string& host) {
+    return kube::Run(io_, cloud_->For(host, Deadline()));
+  }
   // Asks without waiting.
   void Ask(const std::string& host) {
     tasks_.Spawn("ask",
-                 [](CloudCredentials& cloud, std::string asked,
+                 [](CloudCredentials& cloud, std::string asked, kube::TimePoint deadline,
                     std::vector<Result<Credential>>& answers) -> kube::asio::awaitable<void> {
-                   Result<Credential> answer = co_await cloud.For(asked);
+                   Result<Credential> answer = co_await cloud.For(asked, deadline);
                    answers.push_back(std::move(answer));
-                 }(*cloud_, host, answers_));
+                 }(*cloud_, host, Deadline(), answers_));
     kube::Drain(io_);
   }
 
@@ -152,23 +160,125 @@ TEST_F(CloudCredentialsTest, OtherHostsGetNothing) {
   EXPECT_THAT(script_.asked, SizeIs(0));
 }
 
-// Pods may name any number of registries.
-TEST_F(CloudCredentialsTest, NewRegistriesAreLimitedAndKnownOnesAreNot) {
+TEST_F(CloudCredentialsTest, ACredentialIsRenewedAfterThreeQuartersOfItsLifetime) {
+  ASSERT_THAT(For(kFirst), IsOk());
+  clock_.Advance(45min - 1s);
+  ASSERT_THAT(For(kFirst), IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(1));
+  clock_.Advance(1s);
+  ASSERT_THAT(For(kFirst), IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(2));
+  // Or earlier, if the cloud says so.
+  script_.renew_after = 10min;
+  ASSERT_THAT(For("one.azurecr.io"), IsOk());
+  clock_.Advance(10min);
+  ASSERT_THAT(For("one.azurecr.io"), IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(4));
+}
+
+TEST_F(CloudCredentialsTest, AFailedRenewalLeavesWhatIsValid) {
+  ASSERT_THAT(For(kFirst), IsOk());
+  script_.failure = Error::Unavailable("sts: 503");
+  clock_.Advance(50min);
+  for (int i = 0; i < 3; ++i) {
+    Result<Credential> old = For(kFirst);
+    ASSERT_THAT(old, IsOk());
+    EXPECT_EQ(old->password, "secret-1");
+  }
+  EXPECT_THAT(script_.asked, SizeIs(2)) << "the failure is remembered";
+  clock_.Advance(9min + 49s);
+  EXPECT_THAT(For(kFirst), IsOk());
+  clock_.Advance(1s);
+  EXPECT_THAT(For(kFirst), FailsWith(Code::kUnavailable)) << "it is not used until it expires";
+  EXPECT_EQ(cloud_->IdentityFor(kFirst), cloud_->IdentityFor(kSecond));
+  EXPECT_NE(cloud_->IdentityFor(kFirst), cloud_->IdentityFor("one.azurecr.io"));
+}
+
+TEST_F(CloudCredentialsTest, WhileACredentialIsRenewedTheValidOneIsUsed) {
+  Result<Credential> first = For(kFirst);
+  ASSERT_THAT(first, IsOk());
+  EXPECT_EQ(first->Identity(), cloud_->IdentityFor(kFirst));
+  clock_.Advance(50min);
+  script_.stopped = true;
+  Ask(kFirst);
+  Result<Credential> second = For(kSecond);
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(second->password, "secret-1");
+  EXPECT_THAT(answers_, SizeIs(0));
+}
+
+TEST_F(CloudCredentialsTest, OtherExchangesRenewWhatIsKnown) {
+  ASSERT_THAT(For(kFirst), IsOk());
+  script_.failure = Error::Unavailable("x509");
+  EXPECT_THAT(For("one.azurecr.io"), FailsWith(Code::kUnavailable));
+  script_.failure.reset();
+  cloud_->ReplaceExchanges(NewExchanges());
+  EXPECT_THAT(For("one.azurecr.io"), IsOk()) << "failures are forgotten";
+  script_.failure = Error::Unavailable("x509");
+  Result<Credential> kept = For(kFirst);
+  ASSERT_THAT(kept, IsOk());
+  EXPECT_EQ(kept->password, "secret-1");
+  EXPECT_EQ(script_.asked.back(), kFirst);
+  EXPECT_THAT(script_.asked, SizeIs(4));
+}
+
+TEST_F(CloudCredentialsTest, AWaitForAnotherRequestIsBounded) {
+  script_.stopped = true;
+  Ask(kFirst);
+  Ask(kSecond);
+  clock_.Advance(10s - 1ms);
+  kube::Drain(io_);
+  EXPECT_THAT(answers_, SizeIs(0));
+  clock_.Advance(1ms);
+  kube::Drain(io_);
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_THAT(answers_[0], FailsWith(Code::kDeadlineExceeded, HasSubstr("ECR in us-east-1")));
+  EXPECT_THAT(kube::Run(io_, cloud_->For("one.azurecr.io", clock_.Now())),
+              FailsWith(Code::kDeadlineExceeded, HasSubstr("no time is left")));
+  EXPECT_THAT(script_.asked, SizeIs(1));
+}
+
+// Pods may name any number of registries that a pattern with '*' matches.
+TEST_F(CloudCredentialsTest, NewRegistriesWaitForEachOther) {
+  script_.stopped = true;
+  for (size_t i = 0; i <= CloudCredentials::kMaxNewAtOnce; ++i)
+    Ask("r" + std::to_string(i) + ".azurecr.io");
+  EXPECT_THAT(script_.asked, SizeIs(CloudCredentials::kMaxNewAtOnce));
+  script_.stopped = false;
+  script_.go.NotifyAll();
+  kube::Drain(io_);
+  EXPECT_THAT(answers_, SizeIs(CloudCredentials::kMaxNewAtOnce + 1));
+  for (const Result<Credential>& answer : answers_) EXPECT_THAT(answer, IsOk());
+}
+
+TEST_F(CloudCredentialsTest, NewRegistriesOfAMinuteAreLimitedAndKnownOnesAreNot) {
   ASSERT_THAT(For(kFirst), IsOk());
   script_.failure = Error::PermissionDenied("403");
-  int refused = 0;
-  for (int i = 0; i < 2 * CloudCredentials::kMaxNewPerMinute; ++i)
-    refused += FailedWith(For("r" + std::to_string(i) + ".azurecr.io"), Code::kThrottled);
-  EXPECT_EQ(refused, CloudCredentials::kMaxNewPerMinute + 1);
-  EXPECT_THAT(script_.asked, SizeIs(CloudCredentials::kMaxNewPerMinute));
-  EXPECT_THAT(For("next.azurecr.io"),
-              FailsWith(Code::kThrottled, HasSubstr("more than 30 new registries")));
-  // Renewed all the same.
+  for (int i = 0; i < CloudCredentials::kMaxNewPerMinute - 1; ++i)
+    EXPECT_THAT(For("r" + std::to_string(i) + ".azurecr.io"), FailsWith(Code::kPermissionDenied));
+  size_t before = script_.asked.size();
+  // Each waits for its turn: there is one in two seconds.
+  for (int i = 0; i < 10; ++i) Ask("s" + std::to_string(i) + ".azurecr.io");
+  EXPECT_THAT(answers_, SizeIs(0));
+  EXPECT_EQ(script_.asked.size(), before);
+  // The others do not.
+  EXPECT_THAT(For("named.azurecr.io"), FailsWith(Code::kPermissionDenied));
+  EXPECT_EQ(script_.asked.size(), before + 1);
+  for (int i = 0; i < 5; ++i) {
+    clock_.Advance(2s + 1ms);
+    kube::Drain(io_);
+  }
+  ASSERT_THAT(answers_, SizeIs(10));
+  int late = 0;
+  for (const Result<Credential>& answer : answers_) {
+    if (!FailedWith(answer, Code::kUnavailable)) continue;
+    ++late;
+    EXPECT_THAT(answer.error().message(), HasSubstr("at a time, and of 30 in a minute"));
+  }
+  EXPECT_GE(late, 5);
+  EXPECT_LE(late, 6);
   script_.failure.reset();
   clock_.Advance(1h);
-  for (int i = 0; i < CloudCredentials::kMaxNewPerMinute; ++i)
-    EXPECT_THAT(For("s" + std::to_string(i) + ".azurecr.io"), IsOk());
-  EXPECT_THAT(For("next.azurecr.io"), FailsWith(Code::kThrottled));
   EXPECT_THAT(For(kFirst), IsOk());
 }
 
@@ -178,11 +288,15 @@ TEST_F(CloudCredentialsTest, SlowExchangesOfNewRegistriesDoNotHoldKnownOnes) {
   script_.stopped = true;
   for (size_t i = 0; i < CloudCredentials::kMaxNewAtOnce; ++i)
     Ask("r" + std::to_string(i) + ".azurecr.io");
-  EXPECT_THAT(For("next.azurecr.io"),
-              FailsWith(Code::kThrottled, HasSubstr("credentials of 4 new registries")));
+  Ask("next.azurecr.io");
   size_t before = script_.asked.size();
   Ask(kFirst);
-  EXPECT_EQ(script_.asked.size(), before + 1);
+  Ask("named.azurecr.io");
+  EXPECT_EQ(script_.asked.size(), before + 2);
+  clock_.Advance(10s);
+  kube::Drain(io_);
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_THAT(answers_[0], FailsWith(Code::kUnavailable, HasSubstr("of at most 4 new registries")));
   script_.stopped = false;
   script_.go.NotifyAll();
   kube::Drain(io_);

@@ -110,6 +110,10 @@ kube::Result<CloudRegistries> CloudRegistries::Parse(const std::string& text) {
   return registries;
 }
 
+bool CloudRegistries::Names(std::string_view host) const {
+  return std::find(patterns_.begin(), patterns_.end(), host) != patterns_.end();
+}
+
 std::optional<CloudRegistry> CloudRegistries::Find(std::string_view host) const {
   bool allowed = std::any_of(patterns_.begin(), patterns_.end(), [&](const std::string& pattern) {
     return HostMatches(pattern, host);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // CloudRegistry: which registries are those of a cloud, by the names that only the cloud can serve.
 //
-//   Result<CloudRegistries> registries =
-//   CloudRegistries::Parse("*.dkr.ecr.*.amazonaws.com,gcr.io"); std::optional<CloudRegistry>
-//   registry = registries->Find("1.dkr.ecr.us-east-1.amazonaws.com");
+//   Result<CloudRegistries> registries = CloudRegistries::Parse("team.azurecr.io,*.gcr.io");
+//   std::optional<CloudRegistry> registry = registries->Find("team.azurecr.io");
+//
+// A registry of ECR is named by an account of twelve digits, and a region.
 //
 // Pods name registries, so the names are parsed strictly: an endpoint that a credential of this
 // process is sent to is made of the parts found here.
@@ -48,6 +49,8 @@ class CloudRegistries {
 
   bool empty() const { return patterns_.empty(); }
   std::optional<CloudRegistry> Find(std::string_view host) const;
+  // Whether a pattern without '*' is this host.
+  bool Names(std::string_view host) const;
 
  private:
   std::vector<std::string> patterns_;

@@ -77,6 +77,9 @@ TEST(CloudRegistriesTest, APatternAllowsRegistriesOfACloud) {
   EXPECT_TRUE(registries->Find("team.azurecr.io"));
   EXPECT_FALSE(registries->Find("other.azurecr.io"));
   EXPECT_FALSE(registries->Find("gcr.io"));
+  EXPECT_TRUE(registries->Names("team.azurecr.io"));
+  EXPECT_FALSE(registries->Names("other.azurecr.io"));
+  EXPECT_FALSE(registries->Names("123456789012.dkr.ecr.eu-west-1.amazonaws.com"));
   EXPECT_FALSE(registries->empty());
   EXPECT_TRUE(CloudRegistries::Parse("")->empty());
 }

@@ -17,6 +17,8 @@ struct ExchangedLogin {
   std::string username;
   std::string password;
   std::chrono::seconds lifetime{0};
+  // When a new one is wanted, before the lifetime ends; zero: after three quarters of it.
+  std::chrono::seconds renew_after{0};
 };
 
 class TokenExchange {
@@ -29,6 +31,7 @@ class TokenExchange {
   virtual kube::Async<ExchangedLogin> Exchange(CloudRegistry registry) = 0;
 };
 
-using TokenExchanges = std::map<Cloud, std::unique_ptr<TokenExchange>>;
+// Shared with the exchanges that run.
+using TokenExchanges = std::map<Cloud, std::shared_ptr<TokenExchange>>;
 
 }  // namespace inspection

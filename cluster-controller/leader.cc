@@ -29,7 +29,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
       leases_(parts_.client, parts_.clock, ShardLeases()),
       deployments_(parts_.client, parts_.clock, ShardDeployments()),
-      pod_tokens_(parts_.client),
+      pod_tokens_(parts_.executor, parts_.client, parts_.clock),
       images_(inspection::NewImageInspector(
           parts_.executor, parts_.clock,
           {.account_tokens = &pod_tokens_, .cloud = std::move(options.cloud), .trace = {}})),

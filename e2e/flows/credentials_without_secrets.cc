@@ -43,8 +43,8 @@ class CredentialsWithoutSecretsFlow : public FlowFixture {
  protected:
   void SetUp() override {
     FlowFixture::SetUp();
-    const char* tmp = std::getenv("TEST_TMPDIR");
-    folder_ = std::string(tmp == nullptr ? "/tmp" : tmp) + "/" + scene().ns();
+    // Not in TEST_TMPDIR, whose path has a hidden folder: --node-files refuses such paths.
+    folder_ = "/tmp/" + scene().ns();
     std::filesystem::create_directories(folder_ + "/bin");
     auto found = cluster().Run(kube::GetObject(cluster().client(), kDeployments, Operator()));
     ASSERT_TRUE(found) << found.error();
@@ -65,6 +65,7 @@ class CredentialsWithoutSecretsFlow : public FlowFixture {
     }
     Result<> restored = UseClusterConfig(DefaultClusterConfig());
     EXPECT_TRUE(restored) << restored.error();
+    std::filesystem::remove_all(folder_);
     FlowFixture::TearDown();
   }
 

@@ -43,8 +43,9 @@ class CredentialsWithoutSecretsFlow : public FlowFixture {
  protected:
   void SetUp() override {
     FlowFixture::SetUp();
-    // Not in TEST_TMPDIR, whose path has a hidden folder: --node-files refuses such paths.
-    folder_ = "/tmp/" + scene().ns();
+    // --node-files refuses the hidden folder in the path of TEST_TMPDIR, and the operator's own
+    // volume is at /tmp.
+    folder_ = "/var/tmp/" + scene().ns();
     std::filesystem::create_directories(folder_ + "/bin");
     auto found = cluster().Run(kube::GetObject(cluster().client(), kDeployments, Operator()));
     ASSERT_TRUE(found) << found.error();

@@ -2,6 +2,7 @@
 #include "e2e/cluster_harness/pod_volumes.h"
 
 #include <boost/beast/core/detail/base64.hpp>
+#include <cctype>
 #include <filesystem>
 
 #include "e2e/cluster_harness/control_plane.h"
@@ -150,7 +151,11 @@ std::string PodVolumes::Translate(std::string text) const {
   // The longest path first, for a mount within a mount.
   for (auto mount = mounts_.rbegin(); mount != mounts_.rend(); ++mount) {
     size_t at = text.find(mount->first);
-    if (at != std::string::npos) return text.replace(at, mount->first.size(), mount->second);
+    // Not within another path, as "/tmp" is in "/var/tmp".
+    if (at == std::string::npos ||
+        (at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]))))
+      continue;
+    return text.replace(at, mount->first.size(), mount->second);
   }
   return text;
 }

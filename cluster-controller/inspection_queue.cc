@@ -29,12 +29,12 @@ std::optional<InspectionQueue::Result> InspectionQueue::Submit(const kube::Objec
     if (job.pods.contains(pod) || clock_.Now() < job.finished + kSharedResultLifetime)
       return job.result;
   }
-  if (found == jobs_.end() || found->second->result) {
+  if (found == jobs_.end() || found->second->ended()) {
     std::optional<Result> cached = images_.Cached(request);
     if (cached) return cached;
   }
   std::shared_ptr<Job> job = Enqueue(pod.ns, key, request);
-  job->pods.insert(pod);
+  job->pods.insert_or_assign(pod, request.pod);
   WaitingPod& waiting =
       pods_.try_emplace(pod, WaitingPod{.since = clock_.Now(), .jobs = {}}).first->second;
   const std::string* job_key = &jobs_.find(key)->first;
@@ -68,13 +68,13 @@ void InspectionQueue::Forget(const kube::ObjectKey& pod) {
       jobs_.erase(found);
       continue;
     }
-    if (job.pods.empty() && job.result) {
+    if (job.pods.empty() && job.ended()) {
       jobs_.erase(found);
       continue;
     }
     // The job uses the turns of the namespaces that still have pods in it.
     auto same = job.pods.lower_bound({pod.ns, ""});
-    if (job.prefetch || (same != job.pods.end() && same->ns == pod.ns)) continue;
+    if (job.prefetch || (same != job.pods.end() && same->first.ns == pod.ns)) continue;
     auto position = std::find_if(job.positions.begin(), job.positions.end(),
                                  [&](auto& each) { return each.ns->name == pod.ns; });
     if (position == job.positions.end()) continue;
@@ -84,13 +84,13 @@ void InspectionQueue::Forget(const kube::ObjectKey& pod) {
   pods_.erase(waiting);
 }
 
-// The job with this key that has no result yet, queued in `ns`. A new job takes over the pods of a
-// finished one.
+// The job with this key that has not ended, queued in `ns`. A new job takes over the pods of one
+// that has.
 std::shared_ptr<InspectionQueue::Job> InspectionQueue::Enqueue(const std::string& ns,
                                                                const std::string& key,
                                                                const ImageRequest& request) {
   std::shared_ptr<Job>& job = jobs_[key];
-  if (job != nullptr && !job->result) {
+  if (job != nullptr && !job->ended()) {
     if (!job->positions.empty()) AddPosition(ns, job);
     return job;
   }
@@ -189,14 +189,24 @@ void InspectionQueue::StartJobs() {
   starting_ = false;
 }
 
+bool InspectionQueue::WaitsFor(const Job& job, const inspection::PodIdentity& identity) {
+  auto found = job.pods.find({identity.ns, identity.pod});
+  return found != job.pods.end() && found->second != nullptr && found->second->uid == identity.uid;
+}
+
 kube::asio::awaitable<void> InspectionQueue::Run(Namespace* ns, std::shared_ptr<Job> job) {
   co_await kube::IgnoreCancellation();
   kube::TimePoint started = clock_.Now();
   ImageRequest request = std::move(job->request);
+  if (!job->pods.empty()) request.pod = job->pods.begin()->second;
+  inspection::SharedPodIdentity identity = request.pod;
   Result result = co_await images_.Inspect(std::move(request));
   metrics_.time_to_inspect_image.Observe(
       std::chrono::duration<double>(clock_.Now() - started).count());
-  job->result = std::move(result);
+  job->repeat = !result && inspection::IsOutage(result.error()) && identity != nullptr &&
+                !job->pods.empty() && !WaitsFor(*job, *identity);
+  bool cancelled = FailedWith(result, kube::Code::kCancelled);
+  if (!job->repeat) job->result = std::move(result);
   job->finished = clock_.Now();
 
   --in_flight_;
@@ -205,14 +215,14 @@ kube::asio::awaitable<void> InspectionQueue::Run(Namespace* ns, std::shared_ptr<
   auto busy = in_flight_by_registry_.find(job->registry);
   if (--busy->second == 0) in_flight_by_registry_.erase(busy);
   // The task group stops: no job is started any more.
-  if (FailedWith(*job->result, kube::Code::kCancelled)) co_return;
+  if (cancelled) co_return;
   WakePods(*job);
   StartJobs();
 }
 
 void InspectionQueue::WakePods(Job& job) {
   if (wake_) {
-    for (const kube::ObjectKey& pod : job.pods) wake_(pod);
+    for (const auto& [pod, identity] : job.pods) wake_(pod);
   }
   if (!job.pods.empty()) return;
   auto found = jobs_.find(job.key);

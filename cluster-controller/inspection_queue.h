@@ -12,19 +12,22 @@
 // if the images of the others are slow; a slow registry delays no images of other registries.
 //
 // This is the only place where equal requests are joined: pods with the same SharingKey() share one
-// inspection, which starts with the first turn of any of their namespaces. Thread: one.
+// inspection, which starts with the first turn of any of their namespaces, for a pod that still
+// waits. If that pod is deleted meanwhile and the inspection fails, the others repeat it. Thread:
+// one.
 #pragma once
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "cluster-controller/placement_metrics.h"
+#include "inspection/config/account_tokens.h"
 #include "inspection/inspector.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -77,11 +80,17 @@ class InspectionQueue {
     std::string key;
     std::string registry;
     inspection::ImageRequest request;
-    std::set<kube::ObjectKey> pods;
+    // With the identity of each, as of its last Submit(). They are equal for the result, but a
+    // token can be created only for a pod that still exists.
+    std::map<kube::ObjectKey, inspection::SharedPodIdentity> pods;
     std::vector<Position> positions;  // empty once the job has started
     bool prefetch = false;
     std::optional<Result> result;
     kube::TimePoint finished;
+    // It has ended without a result for its pods, which submit their requests again.
+    bool repeat = false;
+
+    bool ended() const { return result.has_value() || repeat; }
   };
   struct WaitingPod {
     kube::TimePoint since;
@@ -106,6 +115,7 @@ class InspectionQueue {
   void RemovePosition(const std::string& registry, const Position& position);
   void Dequeue(Job& job);
   void EraseIfIdle(Namespace& ns);
+  static bool WaitsFor(const Job& job, const inspection::PodIdentity& identity);
   size_t NamespaceLimit() const;
   RegistryQueue* NextRegistry(Namespace& ns);
   void StartJobs();

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "inspection/config/account_tokens.h"
 #include "inspection/testing/fake_inspector.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/testing/fake_clock.h"
@@ -238,6 +239,52 @@ TEST_F(InspectionQueueTest, AForgottenRequestIsNotInspected) {
   queue_.Forget({"ns", "r.io/3"});
   SetResult("r.io/1", ArchitectureSet{"amd64"});
   EXPECT_THAT(images_.inspected(), ElementsAre("r.io/1", "r.io/2", "r.io/4"));
+}
+
+// Pods of one account share an inspection, and a token is bound to one of them.
+TEST_F(InspectionQueueTest, AnInspectionIsForAPodThatStillWaits) {
+  auto submit = [this](const std::string& pod, const std::string& uid) {
+    auto identity = std::make_shared<const inspection::PodIdentity>(
+        inspection::PodIdentity{.ns = "ns", .pod = pod, .uid = uid, .account = "web"});
+    auto result = queue_.Submit({"ns", pod}, {.image = "r.io/app", .pod = std::move(identity)});
+    kube::Drain(io_);
+    return result;
+  };
+  for (const char* image : {"r.io/1", "r.io/2"}) EXPECT_FALSE(Submit(image, image));
+  for (const char* pod : {"a", "b", "c"}) EXPECT_FALSE(submit(pod, "1"));
+  queue_.Forget({"ns", "a"});
+  EXPECT_FALSE(submit("b", "2"));  // created again
+  SetResult("r.io/1", ArchitectureSet{"amd64"});
+  ASSERT_EQ(images_.requests().back().image, "r.io/app");
+  EXPECT_EQ(images_.requests().back().pod->pod, "b");
+  EXPECT_EQ(images_.requests().back().pod->uid, "2");
+
+  // Deleted in flight: its failure is not that of the others.
+  woken_.clear();
+  queue_.Forget({"ns", "b"});
+  SetResult("r.io/app", Error::Unavailable("the pod is gone"));
+  EXPECT_THAT(woken_, ElementsAre("c"));
+  size_t before = images_.requests().size();
+  EXPECT_FALSE(submit("c", "1"));
+  ASSERT_EQ(images_.requests().size(), before + 1);
+  EXPECT_EQ(images_.requests().back().pod->pod, "c");
+  // A failure for a pod that still waits is one.
+  EXPECT_THAT(*submit("c", "1"), FailsWith(Code::kUnavailable));
+  queue_.Forget({"ns", "c"});
+  EXPECT_EQ(queue_.in_flight() + queue_.queued(), 1u) << "r.io/2";
+}
+
+// An answer about the image is one, whatever became of the pod.
+TEST_F(InspectionQueueTest, AResultForADeletedPodServesTheOthers) {
+  auto identity = std::make_shared<const inspection::PodIdentity>(
+      inspection::PodIdentity{.ns = "ns", .pod = "a", .uid = "1", .account = "web"});
+  EXPECT_FALSE(queue_.Submit({"ns", "a"}, {.image = "r.io/app", .pod = identity}));
+  kube::Drain(io_);
+  EXPECT_FALSE(Submit("b", "r.io/app"));
+  queue_.Forget({"ns", "a"});
+  SetResult("r.io/app", Error::NotFound("404"));
+  EXPECT_THAT(*Submit("b", "r.io/app"), FailsWith(Code::kNotFound));
+  EXPECT_EQ(images_.requests().size(), 1u);
 }
 
 // Inspections of images that are cached by then end before Spawn() returns.

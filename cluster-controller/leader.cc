@@ -29,7 +29,10 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
       leases_(parts_.client, parts_.clock, ShardLeases()),
       deployments_(parts_.client, parts_.clock, ShardDeployments()),
-      images_(inspection::NewImageInspector(parts_.executor, parts_.clock)),
+      pod_tokens_(parts_.executor, parts_.client, parts_.clock),
+      images_(inspection::NewImageInspector(
+          parts_.executor, parts_.clock,
+          {.account_tokens = &pod_tokens_, .cloud = std::move(options.cloud), .trace = {}})),
       secrets_(parts_.client, parts_.clock),
       node_images_(parts_.client, parts_.clock, tasks),
       queue_(*images_, parts_.clock, tasks, parts_.metrics),

@@ -19,9 +19,11 @@
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
+#include "cluster-controller/pod_tokens.h"
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
+#include "inspection/cloud/cloud_options.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
@@ -52,6 +54,8 @@ struct LeaderOptions {
   api::ExcludedNamespaces excluded_namespaces;
   // Files of the node.
   inspection::NodeFilePaths files;
+  // Registries of clouds that are read with the controller's own identity.
+  inspection::CloudOptions cloud;
   // What features add to pods.
   std::vector<NewPodAdditions> additions;
 };
@@ -97,6 +101,7 @@ class Leader final : public kube::Term {
   kube::Informer<kube::apps::Deployment> deployments_;
 
   // Inspection and reconciliation.
+  PodTokens pod_tokens_;
   std::unique_ptr<inspection::ImageInspector> images_;
   PullSecrets secrets_;
   NodeImages node_images_;

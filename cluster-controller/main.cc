@@ -15,6 +15,8 @@
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
+#include "inspection/cloud/cloud_identity.h"
+#include "inspection/cloud/cloud_registry.h"
 #include "inspection/config/node_file_flags.h"
 #include "kube/base/app.h"
 #include "kube/controller/controller_metrics.h"
@@ -32,6 +34,13 @@ DEFINE_string(excluded_namespaces, "",
               "Namespaces whose pods are placed only if the namespace has the label "
               "multiarch.openshift.io/include-pod-placement, as PREFIX*, comma separated.");
 
+DEFINE_bool(service_account_tokens, false,
+            "Whether credential providers with tokenAttributes get tokens of the pods' service "
+            "accounts. Needs the right to create them.");
+DEFINE_string(cloud_registries, "",
+              "Registries of ECR, Artifact Registry or ACR that are read with this program's own "
+              "identity in that cloud, as patterns of hosts, comma separated.");
+
 namespace cluster_controller {
 namespace {
 
@@ -40,6 +49,8 @@ constexpr std::string_view kName = "cluster-controller";
 kube::Async<> Serve(kube::Program& program) {
   auto excluded = api::ExcludedNamespaces::Parse(FLAGS_excluded_namespaces);
   if (!excluded) co_return excluded.error().Prefix("--excluded-namespaces");
+  auto cloud_registries = inspection::CloudRegistries::Parse(FLAGS_cloud_registries);
+  if (!cloud_registries) co_return cloud_registries.error().Prefix("--cloud-registries");
   kube::Result<> done = program.Connect();
   if (done) done = program.StartOps(kube::PublicMetrics(program.metrics()));
   if (done) done = kube::AddMetricsServer(program);
@@ -76,7 +87,10 @@ kube::Async<> Serve(kube::Program& program) {
   LeaderOptions options{.ns = FLAGS_namespace,
                         .workers = FLAGS_workers,
                         .excluded_namespaces = std::move(*excluded),
-                        .files = inspection::NodeFilesFromFlags()};
+                        .files = inspection::NodeFilesFromFlags(),
+                        .cloud = {.registries = std::move(*cloud_registries),
+                                  .identity = inspection::CloudIdentity::FromEnvironment()}};
+  options.files.service_account_tokens = FLAGS_service_account_tokens;
   // Features that add to pods.
   options.additions.push_back([&client, &clock] {
     return std::make_unique<policy::MissedPolicies>(client, clock, FLAGS_namespace);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/pod_inspector.h"
 
+#include <memory>
 #include <utility>
 
 namespace cluster_controller {
@@ -40,7 +41,12 @@ Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
 }  // namespace
 
 PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
+  inspection::PodIdentity identity{.ns = pod.metadata().namespace_(),
+                                   .pod = pod.metadata().name(),
+                                   .uid = pod.metadata().uid(),
+                                   .account = pod.spec().service_account_name()};
   return {.pod = kube::KeyOf(pod),
+          .identity = std::make_shared<const inspection::PodIdentity>(std::move(identity)),
           .images = placement::ImagesOf(pod),
           .secrets = PullSecrets::NamesIn(pod)};
 }
@@ -61,7 +67,8 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) 
     wanted.push_back({.request = {.image = std::move(image.reference),
                                   .use = image.only_volume ? Use::kVolume : Use::kContainer,
                                   .always_pull = image.always_pull,
-                                  .keyring = *keyring},
+                                  .keyring = *keyring,
+                                  .pod = images.identity},
                       .never_pull = image.never_pull});
   }
   co_return wanted;

@@ -18,6 +18,7 @@
 #include "cluster-controller/node_images.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
+#include "inspection/config/account_tokens.h"
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -52,6 +53,7 @@ class PodInspector {
   // The parts of a pod that its inspection needs.
   struct Images {
     kube::ObjectKey pod;
+    inspection::SharedPodIdentity identity;
     std::vector<placement::ContainerImage> images;
     std::vector<std::string> secrets;
 

@@ -114,6 +114,20 @@ class PodInspectorTest : public ::testing::Test {
   std::vector<std::string> woken_;
 };
 
+TEST_F(PodInspectorTest, AnImageIsInspectedForItsPod) {
+  Pod pod = MakePod("web").Image("r.io/app:1");
+  pod.mutable_metadata()->set_uid("u-1");
+  pod.mutable_spec()->set_service_account_name("puller");
+  Inspect(pod);
+  ASSERT_EQ(images_.requests().size(), 1u);
+  ASSERT_NE(images_.requests()[0].pod, nullptr);
+  const inspection::PodIdentity& identity = *images_.requests()[0].pod;
+  EXPECT_EQ(identity.ns, "ns");
+  EXPECT_EQ(identity.pod, "web");
+  EXPECT_EQ(identity.uid, "u-1");
+  EXPECT_EQ(identity.account, "puller");
+}
+
 TEST_F(PodInspectorTest, AllImagesOfAPodShareItsKeyring) {
   PutSecret("ns", "s", DockerConfig("ann", 0));
   MakePod pod("web");

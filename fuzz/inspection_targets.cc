@@ -4,12 +4,16 @@
 #include "fuzz/fuzz_targets.h"
 #include "inspection/base/manifest.h"
 #include "inspection/base/reference.h"
+#include "inspection/cloud/amazon.h"
+#include "inspection/cloud/cloud_http.h"
+#include "inspection/cloud/cloud_registry.h"
 #include "inspection/config/containerd_hosts.h"
 #include "inspection/config/credential_providers.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/registry/auth.h"
+#include "kube/http/url.h"
 
 namespace inspection {
 namespace {
@@ -120,12 +124,34 @@ void FuzzCredentialProviders(const std::string& input) {
                                            .api_version = "credentialprovider.kubelet.k8s.io/v1"};
   Result<ProviderAnswer> answer = ParseProviderAnswer(input, provider);
   if (answer && answer->duration) CHECK_GE(answer->duration->count(), 0);
-  Result<CredentialProviderConfig> config = ParseCredentialProviderConfig(input);
+  Result<CredentialProviderConfig> config =
+      ParseCredentialProviderConfig(input, /*account_tokens=*/true);
   if (!config) return;
   for (const CredentialProvider& one : config->providers) {
     CHECK(!one.name.empty() && one.name.find('/') == std::string::npos) << one.name;
     for (const std::string& pattern : one.match_images) MatchesImage(pattern, Images().front());
   }
+}
+
+void FuzzCloud(const std::string& input) {
+  Result<AwsCredentials> credentials = ParseAssumedRole(input);
+  if (credentials) CHECK_EQ(credentials->session_token.find_first_of("\r\n <"), std::string::npos);
+  Result<ExchangedLogin> login = ParseEcrLogin(input, kube::WallTime());
+  if (login) CHECK(IsSecret(login->username) && IsSecret(login->password));
+  Result<kube::Json> answer = ParseCloudAnswer("answer", input);
+  if (answer) {
+    Result<std::string> secret = SecretAt(*answer, "access_token");
+    CHECK(!secret || !secret->empty());
+    CHECK_GE(LifetimeAt(*answer, "expires_in").count(), 60);
+  }
+  std::optional<CloudRegistry> registry = CloudRegistryOf(input);
+  if (!registry) return;
+  // Its parts make the URLs that a credential is sent to.
+  Result<kube::Url> url = kube::Url::Parse("https://" + registry->host + "/");
+  CHECK(url) << url.error();
+  CHECK_EQ(url->host, input);
+  CHECK_EQ(url->port, "443");
+  CHECK(IsRegistryHost(registry->host)) << registry->host;
 }
 
 }  // namespace
@@ -136,6 +162,7 @@ namespace fuzz {
 std::vector<FuzzTarget> InspectionTargets() {
   return {
       {"challenge", inspection::FuzzChallenge},
+      {"cloud", inspection::FuzzCloud},
       {"credential-providers", inspection::FuzzCredentialProviders},
       {"dockerconfig", inspection::FuzzDockerConfig},
       {"hosts-toml", inspection::FuzzHostsToml},

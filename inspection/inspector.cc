@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/inspector.h"
 
+#include <algorithm>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
 #include "inspection/base/digest.h"
 #include "inspection/base/reference.h"
+#include "inspection/cloud/cloud_credentials.h"
+#include "inspection/cloud/new_exchanges.h"
 #include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/image_reader.h"
@@ -49,6 +54,7 @@ struct Generation {
   ContainerdHosts containerd;
   RegistryClient client;
   std::optional<CredentialProviders> providers;  // nullopt where none is configured
+  CloudCredentials* cloud = nullptr;             // nullptr where none is configured
   kube::LruMap<SharedPlatforms> images;          // by Query::ImageKey(); never expires
   kube::LruMap<Tag> tags;                        // by Query::Key()
   kube::LruMap<Failure> failures;                // by Query::Key()
@@ -60,6 +66,10 @@ struct Query {
   Use use = Use::kContainer;
   bool always_pull = false;
   std::vector<Repository> repositories;  // mirrors first
+  // Credentials of clouds that could not be had for a moment: their identities by repository, and
+  // why. What was read with them before is for the same pods as with them.
+  std::map<size_t, std::string> missing = {};
+  std::optional<Error> outage = {};
 
   // Equal for queries that have the same answer and the right to it.
   std::string Key() const {
@@ -77,6 +87,8 @@ struct Query {
     for (size_t i = 0; i < repositories.size(); ++i) {
       for (const Credential& credential : repositories[i].credentials)
         identities += std::to_string(i) + " " + credential.Identity() + " ";
+      auto absent = missing.find(i);
+      if (absent != missing.end()) identities += std::to_string(i) + " " + absent->second + " ";
     }
     return identities;
   }
@@ -99,33 +111,49 @@ class Inspector final : public ImageInspector {
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) co_return reference.error().Prefix(about);
 
+    // What needs no credential, and no other program or request.
+    Result<Query> query = NewQuery(*generation, *reference, request);
+    if (!query) co_return query.error().Prefix(about);
+    if (SharedPlatforms* known = FindDigest(*generation, *query)) co_return Inspected{*known};
+
     // The credentials: the pod's own, then those of the plugins.
     ProvidedCredentials provided;
-    if (generation->providers) provided = co_await generation->providers->For(*reference);
+    kube::TimePoint deadline = clock_.Now() + kCredentialsTimeout;
+    if (generation->providers)
+      provided = co_await generation->providers->For(*reference, request.pod, deadline);
     std::string problem = std::move(provided.problem);
     if (request.keyring != nullptr && !request.keyring->problem().empty()) {
       problem = problem.empty() ? request.keyring->problem()
                                 : request.keyring->problem() + "; " + problem;
     }
-    if (!provided.keyring.empty())
+    if (!provided.keyring.empty()) {
       request.keyring = MergeKeyrings(request.keyring, provided.keyring, problem);
-
-    Result<Query> query = NewQuery(*generation, std::move(*reference), request);
+      query = NewQuery(*generation, std::move(*reference), request);
+    }
     // From here on, only the credentials for this image are in memory, not the whole keyring.
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
+    if (generation->cloud) {
+      std::string cloud_problem = co_await AddCloudCredentials(*generation, *query, deadline);
+      if (problem.empty()) problem = std::move(cloud_problem);
+    }
     Result<Inspected> image = co_await Find(generation, std::move(*query));
+    if (!image && provided.pod_gone && IsRefusal(image.error())) {
+      // No answer about the other pods of the account, which share this inspection.
+      co_return Error::Unavailable(image.error().message()).Prefix(problem).Prefix(about);
+    }
     if (!image) co_return AddProblem(image.error(), problem).Prefix(about);
     co_return image;
   }
 
   std::optional<Result<Inspected>> Cached(const ImageRequest& request) override {
-    // The credentials of plugins are part of the key, and are not known here.
-    if (generation_->providers) return std::nullopt;
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) return std::nullopt;
     Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
     if (!query) return std::nullopt;
+    if (SharedPlatforms* known = FindDigest(*generation_, *query)) return Inspected{*known};
+    // The credentials of plugins and clouds are part of the key, and are not known here.
+    if (generation_->providers || UsesCloud(*generation_, *query)) return std::nullopt;
     std::string key = query->Key();
     const Generation::Failure* failure = FindFailure(*generation_, key);
     if (failure != nullptr) {
@@ -143,9 +171,13 @@ class Inspector final : public ImageInspector {
     std::string key = std::to_string(generation_->number) +
                       (request.use == Use::kVolume ? " volume" : " container") +
                       (request.always_pull ? " always " : " cached ") + request.image;
-    if (request.keyring == nullptr) return key;
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) return key;
+    if (generation_->providers) {
+      std::string account = generation_->providers->SharingKey(*reference, request.pod);
+      if (!account.empty()) key = "account " + account + " " + key;
+    }
+    if (request.keyring == nullptr) return key;
     // The whole keyring decides whether there is room for the credentials of a plugin.
     if (generation_->providers && generation_->providers->Matches(*reference))
       return key + " " + request.keyring->Identity();
@@ -183,7 +215,9 @@ class Inspector final : public ImageInspector {
     next->policy = std::move(*policy);
     next->containerd = config.containerd_hosts;
     if (!config.credential_providers.providers.empty())
-      next->providers.emplace(clock_, config.credential_providers);
+      next->providers.emplace(clock_, config.credential_providers, options_.account_tokens);
+    if (!options_.cloud.registries.empty()) UpdateCloud(config);
+    next->cloud = cloud_.get();
     generation_ = std::move(next);
     config_ = std::move(config);
     return kube::Ok();
@@ -213,9 +247,11 @@ class Inspector final : public ImageInspector {
 
   // A failed plugin or an unused secret may be the reason why a registry refused the request.
   static Error AddProblem(const Error& error, const std::string& problem) {
-    bool refused = error.code() == kube::Code::kUnauthenticated ||
-                   error.code() == kube::Code::kPermissionDenied;
-    return refused && !problem.empty() ? error.Prefix(problem) : error;
+    return IsRefusal(error) && !problem.empty() ? error.Prefix(problem) : error;
+  }
+  static bool IsRefusal(const Error& error) {
+    return error.code() == kube::Code::kUnauthenticated ||
+           error.code() == kube::Code::kPermissionDenied;
   }
 
   // The pod's own credentials, then those of plugins while there is room.
@@ -225,6 +261,54 @@ class Inspector final : public ImageInspector {
     Result<void> added = all.Append(provided);
     if (!added && problem.empty()) problem = "credential providers: " + added.error().message();
     return std::make_shared<const Keyring>(std::move(all));
+  }
+
+  // Credentials outlive a configuration: it changes the way to a cloud, not the identity in it.
+  void UpdateCloud(const InspectorConfig& config) {
+    if (cloud_ != nullptr && config.ca_bundle_pem == config_.ca_bundle_pem) return;
+    TokenExchanges exchanges =
+        NewTokenExchanges(executor_, clock_, options_.cloud.identity, config.ca_bundle_pem);
+    if (cloud_ == nullptr) {
+      cloud_ = std::make_unique<CloudCredentials>(clock_, options_.cloud.registries,
+                                                  std::move(exchanges));
+    } else {
+      cloud_->ReplaceExchanges(std::move(exchanges));
+    }
+  }
+
+  // Only where TLS says that the host is the cloud's.
+  static bool IsOfCloud(const Generation& generation, const PullSource& source) {
+    return generation.cloud != nullptr && !source.insecure && source.host.scheme != "http" &&
+           generation.cloud->Matches(source.registry);
+  }
+  static bool UsesCloud(const Generation& generation, const Query& query) {
+    return std::any_of(
+        query.repositories.begin(), query.repositories.end(),
+        [&](const Repository& repository) { return IsOfCloud(generation, repository.source); });
+  }
+
+  // Adds this process's own credentials, after the pod's. Returns why there are none for a registry
+  // of a cloud; "" if there are.
+  static kube::asio::awaitable<std::string> AddCloudCredentials(Generation& generation,
+                                                                Query& query,
+                                                                kube::TimePoint deadline) {
+    co_await kube::IgnoreCancellation();
+    std::string problem;
+    for (size_t i = 0; i < query.repositories.size(); ++i) {
+      Repository& repository = query.repositories[i];
+      if (!IsOfCloud(generation, repository.source)) continue;
+      std::string host = repository.source.registry;
+      Result<Credential> credential = co_await generation.cloud->For(host, deadline);
+      if (credential) {
+        repository.credentials.push_back(std::move(*credential));
+        continue;
+      }
+      if (problem.empty()) problem = credential.error().message();
+      if (!IsOutage(credential.error())) continue;
+      query.missing[i] = generation.cloud->IdentityFor(host);
+      if (!query.outage) query.outage = credential.error();
+    }
+    co_return problem;
   }
 
   // Where the image is looked for, and with which credentials.
@@ -264,6 +348,9 @@ class Inspector final : public ImageInspector {
     SharedPlatforms* cached = FindImage(*generation, key, query);
     if (cached != nullptr) co_return Inspected{*cached};
     Result<Found> image = co_await ReadFromAny(generation, key, query);
+    // It was refused without a credential that it can be read with at another time.
+    if (!image && IsRefusal(image.error()) && query.outage)
+      image = query.outage->Prefix(image.error().message());
     if (!image) {
       if (image.error().code() != kube::Code::kCancelled)
         generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
@@ -299,9 +386,14 @@ class Inspector final : public ImageInspector {
     return failure != nullptr && clock_.Now() < failure->expires ? failure : nullptr;
   }
 
+  // The image of a reference with a digest, which needs no credential.
+  static SharedPlatforms* FindDigest(Generation& generation, const Query& query) {
+    if (query.reference.digest.empty()) return nullptr;
+    return generation.images.Find(query.ImageKey(query.reference.digest));
+  }
+
   SharedPlatforms* FindImage(Generation& generation, const std::string& key, const Query& query) {
-    if (!query.reference.digest.empty())
-      return generation.images.Find(query.ImageKey(query.reference.digest));
+    if (!query.reference.digest.empty()) return FindDigest(generation, query);
     Generation::Tag* tag = generation.tags.Find(key);
     if (tag == nullptr || query.always_pull || clock_.Now() >= tag->read + kTagLifetime)
       return nullptr;
@@ -365,6 +457,7 @@ class Inspector final : public ImageInspector {
   // Shared by all generations: earlier ones may have calls in flight.
   std::shared_ptr<kube::Slots> large_bodies_;
   InspectorConfig config_;
+  std::unique_ptr<CloudCredentials> cloud_;
   std::shared_ptr<Generation> generation_;
 };
 

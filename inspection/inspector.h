@@ -21,6 +21,8 @@
 
 #include "inspection/base/timing.h"
 #include "inspection/base/use.h"
+#include "inspection/cloud/cloud_options.h"
+#include "inspection/config/account_tokens.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/inspector_config.h"
 #include "kube/base/async.h"
@@ -34,6 +36,7 @@ struct ImageRequest {
   Use use = Use::kContainer;   // why it is read: base/use.h
   bool always_pull = false;    // ask the registry for the current digest of a tag
   SharedKeyring keyring = {};  // the credentials that the pod may use
+  SharedPodIdentity pod = {};  // for credential providers that need its service account
 };
 
 struct Inspected {
@@ -50,6 +53,10 @@ struct InspectorOptions {
   size_t large_bodies = 8;
   // Images and tags in the cache, each.
   size_t capacity = 4096;
+  // For providers with tokenAttributes; null if the configuration has none. Outlives the inspector.
+  AccountTokens* account_tokens = nullptr;
+  // Registries of clouds that are read with this process's own identity.
+  CloudOptions cloud;
   // Called with a line of text for each request and each choice of a mirror or credential; never
   // with a secret. May be empty.
   std::function<void(const std::string&)> trace;

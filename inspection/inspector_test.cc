@@ -11,7 +11,9 @@
 
 #include "inspection/base/manifest.h"
 #include "inspection/config/containerd_hosts.h"
+#include "inspection/testing/fake_account_tokens.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/offset_clock.h"
 #include "inspection/testing/on_linux.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/testing/matchers.h"
@@ -33,25 +35,12 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 using Fault = FakeRegistry::Fault;
 
-// The real time plus an offset that the test advances.
-class OffsetClock final : public kube::Clock {
- public:
-  void Advance(kube::Duration by) { offset_ += by; }
-  kube::TimePoint Now() const override { return kube::RealClock().Now() + offset_; }
-  kube::WallTime WallNow() const override { return kube::RealClock().WallNow(); }
-  kube::Async<> SleepUntil(kube::TimePoint when) override {
-    return kube::RealClock().SleepUntil(when - offset_);
-  }
-
- private:
-  kube::Duration offset_{};
-};
-
 class InspectorTest : public RegistryFixture {
  protected:
   InspectorTest() {
     InspectorOptions options;
     options.timeout = 10s;
+    options.account_tokens = &tokens_;
     options.trace = [this](const std::string& line) { trace_.push_back(line); };
     inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
     config_.registries_conf = InsecureRegistriesConf(registry_.host());
@@ -75,6 +64,7 @@ class InspectorTest : public RegistryFixture {
   }
 
   OffsetClock clock_;
+  FakeAccountTokens tokens_;
   InspectorConfig config_;
   std::vector<std::string> trace_;
   std::unique_ptr<ImageInspector> inspector_;
@@ -217,6 +207,64 @@ TEST_F(InspectorTest, WithACredentialProviderTheWholeKeyringIsInTheSharingKey) {
       {.name = "p", .match_images = {registry_.host()}});
   ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
   EXPECT_NE(inspector_->SharingKey(request), inspector_->SharingKey(other));
+}
+
+// What a plugin answers to the token of one service account is not for others.
+TEST_F(InspectorTest, WithATokenProviderTheServiceAccountIsInTheSharingKey) {
+  auto key = [this](const std::string& image, const std::string& account, const std::string& uid) {
+    ImageRequest request = Request(image);
+    request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "pod", uid, account});
+    return inspector_->SharingKey(request);
+  };
+  EXPECT_EQ(key("app:1", "web", "1"), key("app:1", "db", "2"));
+  config_.credential_providers.providers.push_back(
+      {.name = "p", .match_images = {registry_.host()}, .token = TokenAttributes{.audience = "a"}});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_EQ(key("app:1", "web", "1"), key("app:1", "web", "2"));
+  EXPECT_NE(key("app:1", "web", "1"), key("app:1", "db", "1"));
+  // Neither a name nor an image can pretend to be another one.
+  EXPECT_NE(key("app:1", "web", "1"), key("app:2", "web", "1"));
+}
+
+// Neither what is known nor what is refused costs a token.
+TEST_F(InspectorTest, NoProviderIsRunForAKnownDigestOrARefusedImage) {
+  std::string digest = registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  tokens_.accounts["ns/web"] = {.uid = "1", .annotations = {}};
+  config_.credential_providers.providers.push_back(
+      {.name = "p", .match_images = {registry_.host()}, .token = TokenAttributes{.audience = "a"}});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  ImageRequest request = Request("app@" + digest);
+  request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "web-0", "uid-1", "web"});
+  EXPECT_FALSE(inspector_->Cached(request));
+  ASSERT_THAT(Inspect(request), IsOk());
+  EXPECT_EQ(tokens_.issued, 1);
+  clock_.Advance(1min);
+  EXPECT_THAT(Inspect(request), IsOk());
+  EXPECT_TRUE(inspector_->Cached(request));
+  EXPECT_EQ(tokens_.issued, 1);
+
+  config_.policy_json = R"({"default": [{"type": "reject"}]})";
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_THAT(Inspect(request), FailsWith(Code::kPermissionDenied));
+  EXPECT_FALSE(inspector_->Cached(request));
+  EXPECT_EQ(tokens_.issued, 1);
+}
+
+// The pods of an account share an inspection, which one of them was named for.
+TEST_F(InspectorTest, ARefusalForAPodThatIsGoneIsNoAnswerForOthers) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  registry_.RequireToken("u", "p");
+  tokens_.accounts["ns/web"] = {.uid = "1", .annotations = {}};
+  tokens_.failure = kube::Error::NotFound("pods \"web-0\" not found");
+  config_.credential_providers.providers.push_back(
+      {.name = "p", .match_images = {registry_.host()}, .token = TokenAttributes{.audience = "a"}});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  ImageRequest request = Request("app:1");
+  request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "web-0", "uid-1", "web"});
+  EXPECT_THAT(Inspect(request), FailsWith(Code::kUnavailable, HasSubstr("web-0")));
+  // Without a keyring, this is the same place in the cache of failures.
+  ImageRequest other = Request("app:1");
+  EXPECT_THAT(Inspect(other), FailsWith(Code::kUnauthenticated, Not(HasSubstr("web-0"))));
 }
 
 TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {

@@ -10,6 +10,7 @@
 
 #include "api/excluded_namespaces.h"
 #include "api/names.h"
+#include "inspection/cloud/cloud_registry.h"
 #include "kube/base/clock.h"
 #include "kube/base/split.h"
 
@@ -39,6 +40,15 @@ DEFINE_string(node_files, "",
               "policy, containerd-certs-dir, credential-provider-config, "
               "credential-provider-bin-dir. They are mounted "
               "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
+DEFINE_bool(service_account_tokens, false,
+            "Whether credential providers of --node-files with tokenAttributes get tokens of the "
+            "pods' service accounts. Needs the option service-account-tokens, which sets it.");
+DEFINE_string(cloud_registries, "",
+              "Registries of ECR, Artifact Registry or ACR that the cluster controller reads with "
+              "its own identity in that cloud, as patterns of hosts, comma separated.");
+DEFINE_string(controller_annotations, "",
+              "Annotations of the cluster controller's ServiceAccount, by which a cloud knows it, "
+              "as KEY=VALUE,...");
 DEFINE_string(excluded_namespaces, "",
               "Namespaces whose pods are placed only if the namespace has the label "
               "multiarch.openshift.io/include-pod-placement, as PREFIX*, comma separated. On "
@@ -96,6 +106,13 @@ Result<OperatorOptions> OptionsFromFlags() {
   Result<std::vector<std::pair<std::string, std::string>>> files = ParseNodeFiles(FLAGS_node_files);
   if (!files) return files.error();
   operands.node_files = std::move(*files);
+  operands.service_account_tokens = FLAGS_service_account_tokens;
+  auto clouds = inspection::CloudRegistries::Parse(FLAGS_cloud_registries);
+  if (!clouds) return clouds.error().Prefix("--cloud-registries");
+  operands.cloud_registries = FLAGS_cloud_registries;
+  auto annotations = ParseAnnotations(FLAGS_controller_annotations);
+  if (!annotations) return annotations.error().Prefix("--controller-annotations");
+  operands.controller_annotations = std::move(*annotations);
   Result<api::ExcludedNamespaces> excluded =
       api::ExcludedNamespaces::Parse(FLAGS_excluded_namespaces);
   if (!excluded) return excluded.error().Prefix("--excluded-namespaces");

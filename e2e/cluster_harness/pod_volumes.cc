@@ -2,6 +2,7 @@
 #include "e2e/cluster_harness/pod_volumes.h"
 
 #include <boost/beast/core/detail/base64.hpp>
+#include <cctype>
 #include <filesystem>
 
 #include "e2e/cluster_harness/control_plane.h"
@@ -45,12 +46,16 @@ PodVolumes::PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::
       pod_(std::move(pod)),
       pod_ip_(std::move(pod_ip)),
       folder_(std::move(folder)) {
+  std::map<std::string, std::string> folders;
   for (const Json& volume : kube::ListAt(pod_, "spec.volumes")) {
-    std::filesystem::create_directories(folder_ + "/" + kube::StringAt(volume, "name"));
+    std::string name = kube::StringAt(volume, "name");
+    std::string on_host = kube::StringAt(volume, "hostPath.path");
+    folders[name] = on_host.empty() ? folder_ + "/" + name : on_host;
+    if (on_host.empty()) std::filesystem::create_directories(folders[name]);
   }
   for (const Json& container : kube::ListAt(pod_, "spec.containers")) {
     for (const Json& mount : kube::ListAt(container, "volumeMounts")) {
-      mounts_[kube::StringAt(mount, "mountPath")] = folder_ + "/" + kube::StringAt(mount, "name");
+      mounts_[kube::StringAt(mount, "mountPath")] = folders[kube::StringAt(mount, "name")];
     }
   }
 }
@@ -146,7 +151,11 @@ std::string PodVolumes::Translate(std::string text) const {
   // The longest path first, for a mount within a mount.
   for (auto mount = mounts_.rbegin(); mount != mounts_.rend(); ++mount) {
     size_t at = text.find(mount->first);
-    if (at != std::string::npos) return text.replace(at, mount->first.size(), mount->second);
+    // Not within another path, as "/tmp" is in "/var/tmp".
+    if (at == std::string::npos ||
+        (at > 0 && std::isalnum(static_cast<unsigned char>(text[at - 1]))))
+      continue;
+    return text.replace(at, mount->first.size(), mount->second);
   }
   return text;
 }

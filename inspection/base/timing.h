@@ -9,8 +9,11 @@ namespace inspection {
 
 // One inspection: inspector.cc.
 
-// All requests and attempts of one inspection together.
+// All requests to registries and attempts of one inspection together.
 inline constexpr std::chrono::milliseconds kInspectionTimeout{30'000};
+// All credentials of one inspection, from plugins and clouds, before that. What is not there by
+// then is not used.
+inline constexpr std::chrono::milliseconds kCredentialsTimeout{60'000};
 // How long the digest of a tag is cached. What a digest means is cached without limit of time.
 inline constexpr std::chrono::milliseconds kTagLifetime{60'000};
 // How long a failure is cached, so that the pods of a Deployment do not repeat it one by one.
@@ -42,8 +45,21 @@ inline constexpr std::chrono::seconds kTokenExpiryMargin{10};
 // The kubelet's credential provider plugins: config/credential_providers.cc.
 
 inline constexpr std::chrono::milliseconds kPluginTimeout{60'000};  // as the kubelet's
+// How long an inspection waits for the plugins that run for others. Then it goes on without.
+inline constexpr std::chrono::milliseconds kPluginTurnTimeout{10'000};
 // A plugin that failed is not run again for this time.
 inline constexpr std::chrono::seconds kPluginFailureLifetime{10};
 inline constexpr std::chrono::seconds kMaxPluginCacheDuration{24 * 3'600};
+
+// Credentials of clouds: cloud/cloud_credentials.cc.
+
+// The token server of a cloud that failed is not asked again for this time.
+inline constexpr std::chrono::seconds kExchangeFailureLifetime{30};
+// A credential is exchanged anew at the latest this long before it expires.
+inline constexpr std::chrono::seconds kExchangeExpiryMargin{60};
+// How long an inspection waits for exchanges of others. Then it goes on without a credential.
+inline constexpr std::chrono::milliseconds kExchangeTurnTimeout{10'000};
+// The longest lifetime of a credential, that of ECR's passwords.
+inline constexpr std::chrono::seconds kMaxLoginLifetime{12 * 3'600};
 
 }  // namespace inspection

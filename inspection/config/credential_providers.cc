@@ -2,10 +2,14 @@
 #include "inspection/config/credential_providers.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <set>
 
+#include "inspection/base/digest.h"
 #include "inspection/base/timing.h"
 #include "inspection/config/host_match.h"
+#include "kube/base/alarm.h"
 #include "kube/client/command.h"
 #include "kube/codec/yaml.h"
 #include "kube/types/list_at.h"
@@ -24,6 +28,11 @@ constexpr size_t kMaxFile = 1u << 20;
 constexpr size_t kMaxProviders = 64;
 constexpr size_t kMaxMatches = 1024;
 constexpr char kGroup[] = "credentialprovider.kubelet.k8s.io/";
+constexpr size_t kMaxAnnotationKeys = 64;
+// Variables by which a cloud's webhook gives this process an identity, as cloud_identity.h reads
+// them. A program that finds nothing else would use that identity for any pod.
+constexpr std::array<std::string_view, 4> kIdentityVariables = {"AWS_", "AZURE_", "GCE_",
+                                                                "GOOGLE_"};
 
 // A duration in Go's format, without fractions: "12h", "1h30m", "90s", "0s".
 std::optional<seconds> ParseDuration(std::string_view text) {
@@ -93,6 +102,45 @@ Result<CredentialProvider> ParseProvider(const Json& json) {
   return provider;
 }
 
+// With the rules of the kubelet (pkg/credentialprovider/plugin/config.go).
+Result<TokenAttributes> ParseTokenAttributes(const Json& json, const std::string& api_version) {
+  if (!json.is_object()) return Error::Invalid("not an object");
+  if (api_version != std::string(kGroup) + "v1")
+    return Error::Invalid("needs apiVersion " + std::string(kGroup) + "v1");
+  TokenAttributes attributes;
+  attributes.audience = kube::StringAt(json, "serviceAccountTokenAudience");
+  if (attributes.audience.empty()) return Error::Invalid("serviceAccountTokenAudience: required");
+  std::string cache_type = kube::StringAt(json, "cacheType");
+  if (cache_type == "Token") {
+    attributes.cache_type = TokenAttributes::CacheType::kToken;
+  } else if (cache_type != "ServiceAccount") {
+    return Error::Invalid("cacheType: not ServiceAccount or Token");
+  }
+  const Json* required = kube::Find(json, "requireServiceAccount");
+  if (required == nullptr || !required->is_boolean())
+    return Error::Invalid("requireServiceAccount: required");
+  attributes.require_service_account = required->get<bool>();
+  auto required_keys = StringsAt(json, "requiredServiceAccountAnnotationKeys");
+  auto optional_keys = StringsAt(json, "optionalServiceAccountAnnotationKeys");
+  if (!required_keys || !optional_keys ||
+      required_keys->size() + optional_keys->size() > kMaxAnnotationKeys) {
+    return Error::Invalid("annotation keys: not lists of at most " +
+                          std::to_string(kMaxAnnotationKeys) + " strings together");
+  }
+  if (!attributes.require_service_account && !required_keys->empty()) {
+    return Error::Invalid(
+        "requiredServiceAccountAnnotationKeys: not without requireServiceAccount");
+  }
+  std::vector<std::string> all = *required_keys;
+  all.insert(all.end(), optional_keys->begin(), optional_keys->end());
+  std::sort(all.begin(), all.end());
+  if (std::adjacent_find(all.begin(), all.end()) != all.end())
+    return Error::Invalid("annotation keys: one is named twice");
+  attributes.required_annotations = std::move(*required_keys);
+  attributes.optional_annotations = std::move(*optional_keys);
+  return attributes;
+}
+
 bool ProviderMatches(const CredentialProvider& provider, const Reference& image) {
   return std::any_of(provider.match_images.begin(), provider.match_images.end(),
                      [&](const std::string& pattern) { return MatchesImage(pattern, image); });
@@ -100,7 +148,8 @@ bool ProviderMatches(const CredentialProvider& provider, const Reference& image)
 
 }  // namespace
 
-Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text) {
+Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text,
+                                                               bool account_tokens) {
   constexpr char kAbout[] = "credential provider config";
   CredentialProviderConfig config;
   if (text.empty()) return config;
@@ -116,14 +165,25 @@ Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string
   if (providers == nullptr || !providers->is_array() || providers->size() > kMaxProviders) {
     return Error::Invalid("providers: not a list").Prefix(kAbout);
   }
+  // As in the kubelet. Answers in the cache and programs at a time are counted by name.
+  std::set<std::string> names;
   for (const Json& item : *providers) {
     Result<CredentialProvider> provider = ParseProvider(item);
     if (!provider) return provider.error().Prefix(kAbout);
+    if (!names.insert(provider->name).second)
+      return Error::Invalid(provider->name + ": name: another provider has it").Prefix(kAbout);
     const Json* token = kube::Find(item, "tokenAttributes");
     if (token != nullptr && !token->is_null()) {
-      config.skipped.push_back("credential provider " + provider->name +
-                               " is skipped: it needs service account tokens");
-      continue;
+      if (!account_tokens) {
+        config.skipped.push_back("credential provider " + provider->name +
+                                 " is skipped: it needs service account tokens, for which the "
+                                 "option service-account-tokens is not set");
+        continue;
+      }
+      Result<TokenAttributes> attributes = ParseTokenAttributes(*token, provider->api_version);
+      if (!attributes)
+        return attributes.error().Prefix(provider->name + ": tokenAttributes").Prefix(kAbout);
+      provider->token = std::move(*attributes);
     }
     config.providers.push_back(std::move(*provider));
   }
@@ -176,18 +236,31 @@ Result<ProviderAnswer> ParseProviderAnswer(std::string_view text,
 }
 
 std::vector<std::string> CredentialProviders::KeysOf(const CredentialProvider& provider,
-                                                     const Reference& image) {
-  return {provider.name + " image " + image.ToString(),
-          provider.name + " registry " + image.registry, provider.name + " global"};
+                                                     const Reference& image,
+                                                     const Recipient& recipient) {
+  std::string prefix = provider.name + " " + recipient.key;
+  return {prefix + " image " + image.ToString(), prefix + " registry " + image.registry,
+          prefix + " global"};
 }
 
 CredentialProviders::CachedAnswer* CredentialProviders::Find(const CredentialProvider& provider,
-                                                             const Reference& image) {
-  for (const std::string& key : KeysOf(provider, image)) {
-    CachedAnswer* cached = cache_.Find(key);
+                                                             const Reference& image,
+                                                             const Recipient& recipient) {
+  for (const std::string& key : KeysOf(provider, image, recipient)) {
+    CachedAnswer* cached =
+        recipient.key.empty() ? answers_.Find(key) : account_answers_.Find(recipient.ns, key);
     if (cached != nullptr && clock_.Now() < cached->expires) return cached;
   }
   return nullptr;
+}
+
+void CredentialProviders::Keep(const std::string& key, const Recipient& recipient,
+                               CachedAnswer answer) {
+  if (recipient.key.empty()) {
+    answers_.Put(key, std::move(answer));
+  } else {
+    account_answers_.Put(recipient.ns, key, std::move(answer));
+  }
 }
 
 bool CredentialProviders::Matches(const Reference& image) const {
@@ -196,12 +269,31 @@ bool CredentialProviders::Matches(const Reference& image) const {
       [&](const CredentialProvider& provider) { return ProviderMatches(provider, image); });
 }
 
-kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference image) {
+std::string CredentialProviders::SharingKey(const Reference& image,
+                                            const SharedPodIdentity& pod) const {
+  std::string key;
+  for (const CredentialProvider& provider : config_.providers) {
+    if (!IsAccountsProvider(provider, pod) || !ProviderMatches(provider, image)) continue;
+    // The names have no spaces and no slashes. An account that was created again, or annotated,
+    // concerns inspections that start later.
+    if (key.empty()) key = pod->ns + "/" + pod->account;
+    if (provider.token->cache_type == TokenAttributes::CacheType::kToken)
+      return pod->ns + "/" + pod->account + "/" + pod->uid;
+  }
+  return key;
+}
+
+kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference image,
+                                                                    SharedPodIdentity pod,
+                                                                    kube::TimePoint deadline) {
   co_await kube::IgnoreCancellation();
   ProvidedCredentials provided;
   for (const CredentialProvider& provider : config_.providers) {
     if (!ProviderMatches(provider, image)) continue;
-    Result<Keyring> keyring = co_await FindOrRun(provider, image);
+    Limits limits{.turn = std::min(deadline, clock_.Now() + kPluginTurnTimeout),
+                  .deadline = deadline};
+    Result<Keyring> keyring = co_await Provide(provider, image, pod, limits);
+    provided.pod_gone |= limits.pod_gone;
     Result<void> added =
         keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
     if (!added && provided.problem.empty())
@@ -210,50 +302,155 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
   co_return provided;
 }
 
-// A provider runs once at a time: its answer may also be for the images that wait.
-Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider, Reference image) {
+Async<Keyring> CredentialProviders::Provide(const CredentialProvider& provider, Reference image,
+                                            SharedPodIdentity pod, Limits& limits) {
+  Result<std::optional<Recipient>> recipient = co_await RecipientOf(provider, pod);
+  if (!recipient) co_return recipient.error().Prefix(provider.name);
+  if (!*recipient) co_return Keyring();
+  Recipient found = std::move(**recipient);
+  Result<Keyring> keyring =
+      co_await FindOrRun(provider, std::move(image), std::move(found), limits);
+  co_return keyring;
+}
+
+Async<std::optional<CredentialProviders::Recipient>> CredentialProviders::RecipientOf(
+    const CredentialProvider& provider, SharedPodIdentity pod) {
+  if (!provider.token) co_return Recipient();
+  const TokenAttributes& attributes = *provider.token;
+  if (!IsAccountsProvider(provider, pod)) {
+    if (attributes.require_service_account) co_return std::nullopt;
+    co_return Recipient();
+  }
+  std::vector<std::string> keys = attributes.required_annotations;
+  keys.insert(keys.end(), attributes.optional_annotations.begin(),
+              attributes.optional_annotations.end());
+  PodIdentity identity = *pod;
+  Result<ServiceAccount> account = co_await tokens_->Account(identity, keys);
+  if (!account) co_return account.error().Prefix("service account " + pod->ns + "/" + pod->account);
+  // An annotation may be how an account opts in: its absence is no error.
+  for (const std::string& key : attributes.required_annotations) {
+    if (!account->annotations.contains(key)) co_return std::nullopt;
+  }
+  Json whom = {pod->ns, pod->account, account->uid, account->annotations};
+  // In place of the kubelet's hash of the token: each pod has its own.
+  if (attributes.cache_type == TokenAttributes::CacheType::kToken) whom.push_back(pod->uid);
+  co_return Recipient{.key = Sha256Digest(kube::DumpJson(whom)),
+                      .ns = pod->ns,
+                      .annotations = std::move(account->annotations),
+                      .pod = pod};
+}
+
+// A provider runs once at a time for a recipient: its answer may also be for the images that wait.
+Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider, Reference image,
+                                              Recipient recipient, Limits& limits) {
   co_await kube::IgnoreCancellation();
+  std::string run = provider.name + " " + recipient.key;
   while (true) {
-    CachedAnswer* cached = Find(provider, image);
+    CachedAnswer* cached = Find(provider, image, recipient);
     if (cached != nullptr) co_return cached->keyring;
-    auto found = running_.find(provider.name);
+    auto found = running_.find(run);
     if (found == running_.end()) break;
     std::shared_ptr<RunningPlugin> other = found->second;
-    while (!other->ended) {
-      Result<void> waited = co_await other->done.Wait();
-      if (!waited) co_return waited.error();
-    }
+    Result<void> waited = co_await WaitFor(std::move(other), limits.turn);
+    if (!waited) co_return waited.error().Prefix(provider.name);
   }
   auto own = std::make_shared<RunningPlugin>();
-  running_[provider.name] = own;
-  Result<Keyring> keyring = co_await Run(provider, image);
-  bool failed = !keyring && keyring.error().code() != kube::Code::kCancelled;
-  if (failed)
-    cache_.Put(KeysOf(provider, image).back(), {keyring, clock_.Now() + kPluginFailureLifetime});
+  running_[run] = own;
+  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, limits);
+  if (!keyring && !limits.pod_gone && keyring.error().code() != kube::Code::kCancelled) {
+    Keep(KeysOf(provider, image, recipient).back(), recipient,
+         {keyring, clock_.Now() + kPluginFailureLifetime});
+  }
   own->ended = true;
-  running_.erase(provider.name);
+  running_.erase(run);
   own->done.NotifyAll();
   co_return keyring;
 }
 
-Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, Reference image) {
+Async<> CredentialProviders::WaitFor(std::shared_ptr<RunningPlugin> other,
+                                     kube::TimePoint deadline) {
+  co_await kube::IgnoreCancellation();
+  auto executor = co_await kube::asio::this_coro::executor;
+  kube::Alarm alarm(clock_, [other] { other->done.NotifyAll(); });
+  alarm.Set(executor, deadline);
+  while (!other->ended) {
+    if (clock_.Now() >= deadline)
+      co_return Error::DeadlineExceeded("wait for the program that runs for another image");
+    Result<void> waited = co_await other->done.Wait();
+    if (!waited) co_return waited.error();
+  }
+  co_return kube::Ok();
+}
+
+// Tenants decide how many service accounts there are.
+Async<Keyring> CredentialProviders::RunInTurn(const CredentialProvider& provider,
+                                              const Reference& image, const Recipient& recipient,
+                                              Limits& limits) {
+  if (recipient.key.empty()) {
+    Result<Keyring> keyring = co_await Run(provider, image, recipient, limits);
+    co_return keyring;
+  }
+  std::shared_ptr<PluginTurns>& turns = turns_[provider.name];
+  if (turns == nullptr) turns = std::make_shared<PluginTurns>(clock_);
+  Result<PluginTurns::Turn> turn = co_await turns->Take(recipient.ns, limits.turn);
+  if (!turn) co_return turn.error().Prefix(provider.name);
+  Result<Keyring> keyring = co_await Run(provider, image, recipient, limits);
+  co_return keyring;
+}
+
+Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, const Reference& image,
+                                        const Recipient& recipient, Limits& limits) {
   Json request = {{"apiVersion", provider.api_version},
                   {"kind", "CredentialProviderRequest"},
                   {"image", image.ToString()}};
+  std::string token;
+  if (recipient.pod != nullptr) {
+    PodIdentity identity = *recipient.pod;
+    std::string audience = provider.token->audience;
+    Result<std::string> created = co_await tokens_->Token(identity, audience);
+    if (!created) {
+      // Deleted, or created again with another UID: no failure for the account's other pods.
+      kube::Code code = created.error().code();
+      limits.pod_gone = code == kube::Code::kNotFound || code == kube::Code::kConflict;
+      co_return created.error().Prefix(provider.name + ": service account token");
+    }
+    token = std::move(*created);
+    request["serviceAccountToken"] = token;
+    if (!recipient.annotations.empty())
+      request["serviceAccountAnnotations"] = recipient.annotations;
+  }
+  kube::TimePoint started = clock_.Now();
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limits.deadline - started);
+  if (left.count() <= 0)
+    co_return Error::DeadlineExceeded(provider.name + ": no time is left to run it");
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
+                        .hidden_prefixes = {kIdentityVariables.begin(), kIdentityVariables.end()},
                         .input = kube::DumpJson(request),
-                        .timeout = kPluginTimeout};
+                        .timeout = std::min(kPluginTimeout, left)};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
   Result<std::string> output = co_await kube::RunCommand(std::move(command));
   if (!output) co_return output.error();
   Result<ProviderAnswer> answer = ParseProviderAnswer(*output, provider);
   if (!answer) co_return answer.error().Prefix(provider.name);
-  seconds lifetime = answer->duration.value_or(provider.default_cache_duration);
-  std::vector<std::string> keys = KeysOf(provider, image);
-  if (lifetime > seconds(0))
-    cache_.Put(keys[static_cast<size_t>(answer->scope)],
-               {answer->keyring, clock_.Now() + lifetime});
+  kube::TimePoint expires =
+      clock_.Now() + answer->duration.value_or(provider.default_cache_duration);
+  if (recipient.pod != nullptr) {
+    bool of_token = provider.token->cache_type == TokenAttributes::CacheType::kToken;
+    // Of use only until the token expires, as the kubelet says too.
+    if (!of_token && answer->keyring.HasPassword(token)) {
+      co_return Error::Invalid(
+          "the answer has the service account token, which needs cacheType "
+          "Token")
+          .Prefix(provider.name);
+    }
+    if (of_token) expires = std::min(expires, started + kAccountTokenLifetime - kTokenExpiryMargin);
+    if (answer->keyring.bytes() > kMaxAccountAnswerBytes) expires = clock_.Now();
+  }
+  std::vector<std::string> keys = KeysOf(provider, image, recipient);
+  if (expires > clock_.Now()) {
+    Keep(keys[static_cast<size_t>(answer->scope)], recipient, {answer->keyring, expires});
+  }
   co_return std::move(answer->keyring);
 }
 

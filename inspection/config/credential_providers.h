@@ -7,9 +7,11 @@
 //   CredentialProviders providers(clock, *config);
 //   ProvidedCredentials provided = co_await providers.For(reference);
 //
-// A plugin's run time and output are limited, it never runs twice at once, and its answers are
-// cached for as long as it says. Providers that need service account tokens (tokenAttributes) are
-// skipped: one inspection serves many pods. Source:
+// A plugin gets this process's environment without its identity in a cloud, and the `env` of its
+// configuration. Its run time and output are limited, as are the programs with tokens that run at a
+// time (plugin_turns.h). It never runs twice at once for the same account, and its answers are
+// cached for as long as it says. What a plugin answers to a service account's token
+// (tokenAttributes) serves pods of that account alone. Source:
 // kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
 #pragma once
 
@@ -23,13 +25,34 @@
 #include <vector>
 
 #include "inspection/base/reference.h"
+#include "inspection/config/account_tokens.h"
 #include "inspection/config/credentials.h"
+#include "inspection/config/namespace_lru_map.h"
+#include "inspection/config/plugin_turns.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
 #include "kube/base/notifier.h"
 
 namespace inspection {
+
+// A provider's tokenAttributes: it gets a token of the pod's service account.
+struct TokenAttributes {
+  // Whom an answer is for: all pods of the service account, or the one pod that the token is bound
+  // to.
+  enum class CacheType { kServiceAccount, kToken };
+
+  std::string audience;
+  CacheType cache_type = CacheType::kServiceAccount;
+  // Without a service account the provider is not run; otherwise it is run without a token.
+  bool require_service_account = true;
+  // Annotations of the service account that the provider gets. Without a required one it is not
+  // run.
+  std::vector<std::string> required_annotations;
+  std::vector<std::string> optional_annotations;
+
+  bool operator==(const TokenAttributes&) const = default;
+};
 
 struct CredentialProvider {
   std::string name;  // of the executable in bin_dir
@@ -38,6 +61,7 @@ struct CredentialProvider {
   std::string api_version;
   std::vector<std::string> args;
   std::vector<std::pair<std::string, std::string>> env;
+  std::optional<TokenAttributes> token;
 
   bool operator==(const CredentialProvider&) const = default;
 };
@@ -51,9 +75,10 @@ struct CredentialProviderConfig {
   bool operator==(const CredentialProviderConfig&) const = default;
 };
 
-// A kubelet's CredentialProviderConfig, YAML or JSON; v1, v1beta1 and v1alpha1. kInvalid names the
-// field.
-kube::Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text);
+// A kubelet's CredentialProviderConfig, YAML or JSON; v1, v1beta1 and v1alpha1. Without
+// `account_tokens`, providers with tokenAttributes are skipped. kInvalid names the field.
+kube::Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text,
+                                                                     bool account_tokens = false);
 
 // Patterns: "*.dkr.ecr.*.amazonaws.com", "registry.io:8080/path". '*' matches within one part of
 // the host, the port must be equal, and the path must be a prefix of the image's.
@@ -74,17 +99,32 @@ struct ProvidedCredentials {
   Keyring keyring;
   // Why a provider that matches the image failed; empty if none failed. Contains no secret.
   std::string problem;
+  // Whether a provider failed because the pod is gone that its token would be for: another pod of
+  // the account may get the credentials.
+  bool pod_gone = false;
 };
 
 class CredentialProviders {
  public:
-  CredentialProviders(kube::Clock& clock, CredentialProviderConfig config)
-      : clock_(clock), config_(std::move(config)) {}
+  // Cached answers to tokens, in all and for the accounts of one namespace; larger ones are not
+  // cached.
+  static constexpr size_t kMaxAccountAnswers = 512;
+  static constexpr size_t kMaxNamespaceAnswers = 64;
+  static constexpr size_t kMaxAccountAnswerBytes = 16 * 1024;
 
-  // Without an error: an image may be readable without these credentials.
-  kube::asio::awaitable<ProvidedCredentials> For(Reference image);
+  // `tokens` outlives it; it may be null if no provider has tokenAttributes.
+  CredentialProviders(kube::Clock& clock, CredentialProviderConfig config,
+                      AccountTokens* tokens = nullptr)
+      : clock_(clock), config_(std::move(config)), tokens_(tokens) {}
+
+  // Without an error: an image may be readable without these credentials. Programs are ended at
+  // `deadline`; a wait for those that run for others ends after kPluginTurnTimeout.
+  kube::asio::awaitable<ProvidedCredentials> For(Reference image, SharedPodIdentity pod,
+                                                 kube::TimePoint deadline);
   // Whether any provider is configured for `image`.
   bool Matches(const Reference& image) const;
+  // Equal for pods that get the same credentials for `image`; "" if every pod does.
+  std::string SharingKey(const Reference& image, const SharedPodIdentity& pod) const;
 
  private:
   struct CachedAnswer {
@@ -96,17 +136,54 @@ class CredentialProviders {
     bool ended = false;
   };
 
+  // Whom an answer is for.
+  struct Recipient {
+    // Distinguishes recipients, in cache keys; "" without a service account.
+    std::string key;
+    std::string ns;
+    std::map<std::string, std::string> annotations;
+    SharedPodIdentity pod;
+  };
+
+  // Of one provider, in one call of For().
+  struct Limits {
+    kube::TimePoint turn;      // for a wait
+    kube::TimePoint deadline;  // for the program
+    bool pod_gone = false;     // set as in ProvidedCredentials
+  };
+
   // The cache keys of answers that `image` may use, by ProviderAnswer::Scope.
-  static std::vector<std::string> KeysOf(const CredentialProvider& provider,
-                                         const Reference& image);
-  CachedAnswer* Find(const CredentialProvider& provider, const Reference& image);
-  kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image);
-  kube::Async<Keyring> Run(const CredentialProvider& provider, Reference image);
+  static std::vector<std::string> KeysOf(const CredentialProvider& provider, const Reference& image,
+                                         const Recipient& recipient);
+  static bool IsAccountsProvider(const CredentialProvider& provider, const SharedPodIdentity& pod) {
+    return provider.token && pod != nullptr && !pod->account.empty();
+  }
+  void Keep(const std::string& key, const Recipient& recipient, CachedAnswer answer);
+  CachedAnswer* Find(const CredentialProvider& provider, const Reference& image,
+                     const Recipient& recipient);
+  // nullopt if the provider is not for this pod.
+  kube::Async<std::optional<Recipient>> RecipientOf(const CredentialProvider& provider,
+                                                    SharedPodIdentity pod);
+  kube::Async<Keyring> Provide(const CredentialProvider& provider, Reference image,
+                               SharedPodIdentity pod, Limits& limits);
+  kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image,
+                                 Recipient recipient, Limits& limits);
+  kube::Async<> WaitFor(std::shared_ptr<RunningPlugin> other, kube::TimePoint deadline);
+  kube::Async<Keyring> RunInTurn(const CredentialProvider& provider, const Reference& image,
+                                 const Recipient& recipient, Limits& limits);
+  kube::Async<Keyring> Run(const CredentialProvider& provider, const Reference& image,
+                           const Recipient& recipient, Limits& limits);
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;
-  kube::LruMap<CachedAnswer> cache_{1024};
-  std::map<std::string, std::shared_ptr<RunningPlugin>> running_;  // by provider
+  AccountTokens* tokens_;
+  kube::LruMap<CachedAnswer> answers_{1024};
+  // What tenants' pods add drops nothing that all pods use.
+  NamespaceLruMap<CachedAnswer> account_answers_{kMaxAccountAnswers, kMaxNamespaceAnswers};
+  // By provider and recipient.
+  std::map<std::string, std::shared_ptr<RunningPlugin>> running_;
+  // Of programs with tokens, by provider.
+  std::map<std::string, std::shared_ptr<PluginTurns>> turns_;
 };
 
 }  // namespace inspection

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "inspection/base/digest.h"
+#include "inspection/base/header_value.h"
 #include "inspection/config/host_match.h"
 #include "kube/base/base64.h"
 #include "kube/types/unstructured.h"
@@ -37,10 +38,6 @@ bool PathCovers(std::string_view path, std::string_view repository) {
   return repository.size() == path.size() || repository[path.size()] == '/';
 }
 
-bool IsValidInHeader(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
-}
-
 std::optional<Credential> ParseEntry(const Json& json) {
   if (!json.is_object()) return std::nullopt;
   Credential credential;
@@ -61,7 +58,7 @@ std::optional<Credential> ParseEntry(const Json& json) {
       return std::nullopt;
     }
   }
-  if (!IsValidInHeader(credential.registry_token)) return std::nullopt;
+  if (!FitsIntoHeader(credential.registry_token)) return std::nullopt;
   if (credential.username.find(':') != std::string::npos) return std::nullopt;
   bool empty = credential.username.empty() && credential.identity_token.empty() &&
                credential.registry_token.empty();
@@ -72,6 +69,7 @@ std::optional<Credential> ParseEntry(const Json& json) {
 }  // namespace
 
 std::string Credential::Identity() const {
+  if (!rights.empty()) return Sha256Digest("rights " + rights);
   std::string all;
   for (const std::string* part : {&username, &password, &identity_token, &registry_token}) {
     all += std::to_string(part->size()) + ":" + *part;
@@ -140,6 +138,11 @@ void Keyring::AddProblem(std::string text) {
   if (!problem_.empty()) problem_ += "; ";
   problem_ += text;
   all_identity_.clear();
+}
+
+bool Keyring::HasPassword(std::string_view password) const {
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const Entry& entry) { return entry.credential.password == password; });
 }
 
 size_t Keyring::BytesOf(const Entry& entry) {

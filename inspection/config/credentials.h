@@ -38,8 +38,13 @@ struct Credential {
   std::string identity_token;  // an OAuth2 refresh token, in place of a password
   std::string registry_token;  // a bearer token that is sent as it is
   std::string source;          // "ns/regcred key quay.io/team", not secret
+  // Not empty: names what the rights come from, whatever secret stands for them at the time.
+  std::string rights = {};
+  // Only for the registry itself, and not for a token server at another host.
+  bool own_host_only = false;
 
-  // A digest of the secret parts: equal for credentials with the same rights. Not secret.
+  // A digest of the secret parts, or of `rights`: equal for credentials with the same rights. Not
+  // secret.
   std::string Identity() const;
 };
 
@@ -65,6 +70,9 @@ class Keyring {
   // A digest: equal for keyrings with the same credentials in the same order and the same problems.
   // Not secret.
   const std::string& Identity() const;
+
+  // Whether a credential has this password.
+  bool HasPassword(std::string_view password) const;
 
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }

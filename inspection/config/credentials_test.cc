@@ -220,5 +220,25 @@ TEST(KeyringTest, DamageIsHarmless) {
       });
 }
 
+// A token that is renewed has the rights of the one before.
+TEST(CredentialTest, WithNamedRightsTheSecretDoesNotCount) {
+  Credential a{.username = "u", .password = "one", .rights = "cloud ECR in r"};
+  Credential b = a;
+  b.password = "two";
+  EXPECT_EQ(a.Identity(), b.Identity());
+  b.rights = "cloud ECR in s";
+  EXPECT_NE(a.Identity(), b.Identity());
+  EXPECT_NE(a.Identity(), (Credential{.username = "u", .password = "one"}).Identity());
+}
+
+TEST(KeyringTest, KnowsAPassword) {
+  Keyring keyring;
+  ASSERT_TRUE(keyring.AddSecret("ns/s", kDockerConfigJsonType,
+                                R"({"auths":{"r.io":{"username":"u","password":"p"}}})"));
+  EXPECT_TRUE(keyring.HasPassword("p"));
+  EXPECT_FALSE(keyring.HasPassword("u"));
+  EXPECT_FALSE(Keyring().HasPassword(""));
+}
+
 }  // namespace
 }  // namespace inspection

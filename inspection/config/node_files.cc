@@ -68,7 +68,8 @@ Result<void> ReadNodeFiles(const NodeFilePaths& paths, InspectorConfig& config) 
   config.containerd_hosts = std::move(*containerd);
   Result<std::string> text = ReadOptional(paths.credential_provider_config);
   if (!text) return text.error();
-  Result<CredentialProviderConfig> providers = ParseCredentialProviderConfig(*text);
+  Result<CredentialProviderConfig> providers =
+      ParseCredentialProviderConfig(*text, paths.service_account_tokens);
   if (!providers) return providers.error();
   config.credential_providers = std::move(*providers);
   config.credential_providers.bin_dir = paths.credential_provider_bin_dir;

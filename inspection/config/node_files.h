@@ -20,6 +20,8 @@ struct NodeFilePaths {
   std::string containerd_certs_dir;         // like /etc/containerd/certs.d
   std::string credential_provider_config;   // the kubelet's
   std::string credential_provider_bin_dir;  // the folder of its plugins
+  // Whether providers may get tokens of service accounts.
+  bool service_account_tokens = false;
 
   bool operator==(const NodeFilePaths&) const = default;
 };

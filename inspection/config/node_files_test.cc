@@ -73,5 +73,24 @@ TEST_F(NodeFilesTest, AnUnreadableFileIsNamed) {
               FailsWith(Code::kInvalid, HasSubstr("credential provider config")));
 }
 
+TEST_F(NodeFilesTest, ProvidersThatNeedTokensAreUsedOnlyIfAllowed) {
+  Write("providers.yaml", R"(
+kind: CredentialProviderConfig
+providers:
+- name: p
+  matchImages: [r.io]
+  defaultCacheDuration: 1h
+  apiVersion: credentialprovider.kubelet.k8s.io/v1
+  tokenAttributes: {serviceAccountTokenAudience: a, cacheType: Token, requireServiceAccount: true}
+)");
+  ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
+  EXPECT_EQ(config_.credential_providers.providers.size(), 0u);
+  EXPECT_EQ(config_.credential_providers.skipped.size(), 1u);
+  paths_.service_account_tokens = true;
+  ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
+  EXPECT_EQ(config_.credential_providers.providers.size(), 1u);
+  EXPECT_EQ(config_.credential_providers.skipped.size(), 0u);
+}
+
 }  // namespace
 }  // namespace inspection

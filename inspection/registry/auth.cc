@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "inspection/base/header_value.h"
 #include "inspection/base/timing.h"
 #include "kube/base/ascii.h"
 #include "kube/base/base64.h"
@@ -113,9 +114,7 @@ Result<Token> ParseTokenResponse(std::string_view body) {
   token.value = kube::StringAt(*json, "token");
   if (token.value.empty()) token.value = kube::StringAt(*json, "access_token");
   if (token.value.empty()) return Error::Invalid("the token server's answer has no token");
-  bool printable = std::all_of(token.value.begin(), token.value.end(),
-                               [](char c) { return c > ' ' && c < 0x7f; });
-  if (token.value.size() > kMaxToken || !printable)
+  if (token.value.size() > kMaxToken || !FitsIntoHeader(token.value))
     return Error::Invalid("the token server's token is too long or has invalid characters");
   std::chrono::seconds lifetime(
       std::clamp<int64_t>(kube::IntAt(*json, "expires_in"), 0, kMaxTokenLifetime.count()));

@@ -112,6 +112,13 @@ Async<Token> Authenticator::FetchToken(AuthRequest request) {
     co_return Error::Unauthenticated("the challenge names a token server without TLS, at " +
                                      url->host);
   }
+  const Url& registry = request.registry.url;
+  bool own_host =
+      url->scheme == registry.scheme && url->host == registry.host && url->port == registry.port;
+  if (request.credential != nullptr && request.credential->own_host_only && !own_host) {
+    co_return Error::Unauthenticated("the challenge names the token server " + url->host +
+                                     ", to which this credential is not sent");
+  }
   std::string service = request.challenge.Param("service");
   std::string scope = PullScope(request);
   const Credential* credential = request.credential;

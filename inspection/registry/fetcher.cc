@@ -207,6 +207,10 @@ Async<HttpResponse> Fetcher::Fetch(FetchRequest request, std::optional<Referrer>
       co_return Error::PermissionDenied("a redirect from HTTPS to plain HTTP, to " + next->host);
     }
     if (!IsSameOrigin(request.url, *next)) {
+      // A body may have a refresh token.
+      if (!request.body.empty()) {
+        co_return Error::PermissionDenied("a redirect of a request with a body, to " + next->host);
+      }
       request.authorization.clear();
       request.origin_headers.clear();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fetcher: one HTTP call as a registry client makes it, with retries and redirects. The
-// Authorization header goes to the origin of the request only, never along a redirect to another
-// one. Thread: one.
+// Authorization header and the body go to the origin of the request only, never along a redirect to
+// another one. Thread: one.
 #pragma once
 
 #include <chrono>
@@ -56,7 +56,7 @@ class Fetcher {
   // Returns the answer with any status except a followed redirect; 429 and 5xx only after the last
   // attempt. `referrer`: the registry that named the URL; nullopt for the registry's own URL.
   // Errors: as Transport::Call(); kInvalid (too many or bad redirects), kPermissionDenied (a
-  // redirect from HTTPS to HTTP).
+  // redirect from HTTPS to HTTP, or of a body to another origin).
   kube::Async<kube::HttpResponse> Fetch(FetchRequest request, std::optional<Referrer> referrer);
 
  private:

@@ -188,6 +188,16 @@ TEST_F(RegistryClientTest, AnIdentityTokenIsExchangedForAnAccessToken) {
   EXPECT_EQ(registry_.Count("POST /token"), 1);
 }
 
+TEST_F(RegistryClientTest, AnIdentityTokenIsNotSentAlongARedirectToAnotherHost) {
+  FakeRegistry other(io_.get_executor(), {});
+  registry_.AcceptRefreshToken("refresh");
+  registry_.UseTokenServer(registry_.url() + "/v2/moved");
+  registry_.Redirect("/v2/moved", other.url() + "/token");
+  Credential credential{.identity_token = "refresh", .source = "ns/s"};
+  EXPECT_THAT(Manifest(App({credential})), Not(IsOk()));
+  EXPECT_EQ(other.Count("POST"), 0);
+}
+
 TEST_F(RegistryClientTest, TransientErrorsAreRetried) {
   for (Fault fault : {Fault::kBroken, Fault::kReset}) {
     registry_.InjectFault("manifests/", fault, 2);

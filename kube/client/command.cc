@@ -65,15 +65,15 @@ int FileOf(const std::string& text) {
   return file;
 }
 
-// This process's environment, overridden by `added`.
-std::vector<std::string> Environment(
-    const std::vector<std::pair<std::string, std::string>>& added) {
+// This process's environment without what is hidden, overridden by what is added.
+std::vector<std::string> Environment(const Command& command) {
   std::vector<std::string> env;
-  for (auto& [name, value] : added) env.push_back(name + "=" + value);
+  for (auto& [name, value] : command.env) env.push_back(name + "=" + value);
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view name = std::string_view(*entry).substr(0, std::strcspn(*entry, "="));
     bool replaced = false;
-    for (auto& variable : added) replaced |= variable.first == name;
+    for (auto& variable : command.env) replaced |= variable.first == name;
+    for (const std::string& prefix : command.hidden_prefixes) replaced |= name.starts_with(prefix);
     if (!replaced) env.emplace_back(*entry);
   }
   return env;
@@ -96,7 +96,7 @@ Async<std::string> RunCommand(Command command) {
   }
   asio::posix::stream_descriptor output(executor, ends[0]);
   SpawnOptions options{.argv = command.argv,
-                       .env = Environment(command.env),
+                       .env = Environment(command),
                        .input = input,
                        .output = ends[1],
                        .new_group = true};

@@ -16,6 +16,8 @@ struct Command {
   std::vector<std::string> argv;
   // Added to this process's environment.
   std::vector<std::pair<std::string, std::string>> env;
+  // Variables of this process whose names begin with one of these are not inherited.
+  std::vector<std::string> hidden_prefixes = {};
   // Written to its standard input.
   std::string input;
   std::chrono::milliseconds timeout{30'000};

@@ -37,6 +37,17 @@ TEST_F(CommandTest, ReturnsStandardOutput) {
   EXPECT_EQ(*RunIt(command), "ours theirs theirs\n");
 }
 
+TEST_F(CommandTest, HiddenVariablesAreNotInherited) {
+  ::setenv("COMMAND_TEST_HIDDEN_A", "a", 1);
+  ::setenv("COMMAND_TEST_HIDDEN_B", "b", 1);
+  ::setenv("COMMAND_TEST_SHOWN", "shown", 1);
+  Command command =
+      Shell("echo ${COMMAND_TEST_HIDDEN_A-none} $COMMAND_TEST_HIDDEN_B $COMMAND_TEST_SHOWN");
+  command.hidden_prefixes = {"COMMAND_TEST_HIDDEN_"};
+  command.env = {{"COMMAND_TEST_HIDDEN_B", "added"}};
+  EXPECT_EQ(*RunIt(command), "none added shown\n");
+}
+
 TEST_F(CommandTest, FailuresAreErrors) {
   EXPECT_THAT(RunIt(Shell("echo no; exit 3")),
               FailsWith(Code::kUnavailable, testing::HasSubstr("exit code 3")));

@@ -13,6 +13,10 @@ using kube::Json;
 
 constexpr std::string_view kGlobalPullSecretRole = "pod-placement-global-pull-secret";
 
+// By this label the webhook of Microsoft Entra Workload ID gives a pod its federated token.
+constexpr std::string_view kEntraLabel = "azure.workload.identity/use";
+constexpr std::string_view kAzureDomain = ".azurecr.io";
+
 Operand ClusterController(const api::OperandSize& size, const OperandOptions& options) {
   Operand controller{.ns = options.ns,
                      .name = std::string(api::kControllerName),
@@ -26,6 +30,12 @@ Operand ClusterController(const api::OperandSize& size, const OperandOptions& op
   if (!options.excluded_namespaces.empty()) {
     controller.args.push_back("--excluded-namespaces=" + options.excluded_namespaces.ToString());
   }
+  if (options.service_account_tokens) controller.args.push_back("--service-account-tokens");
+  if (!options.cloud_registries.empty())
+    controller.args.push_back("--cloud-registries=" + options.cloud_registries);
+  if (options.cloud_registries.find(kAzureDomain) != std::string::npos)
+    controller.pod_labels.emplace_back(kEntraLabel, "true");
+  controller.account_annotations = options.controller_annotations;
   for (const auto& [flag, path] : options.node_files) {
     controller.args.push_back("--" + flag + "=" + std::string(kHostDirectory) + path);
     // The folder is mounted, as a mounted file would not follow its replacement on the node.

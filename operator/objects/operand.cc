@@ -178,6 +178,8 @@ Json OperandSettings(const std::string& ns, const std::string& log_verbosity) {
 Json OperandServiceAccount(const Operand& operand) {
   Json account = NewOperandObject(kube::kServiceAccounts, operand);
   account["automountServiceAccountToken"] = false;
+  for (const auto& [key, value] : operand.account_annotations)
+    account["metadata"]["annotations"][key] = value;
   return account;
 }
 
@@ -222,6 +224,7 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
   Json labels = Selector(operand);
   labels[std::string(kManagedByLabel)] = std::string(kManagedBy);
   labels[std::string(api::kOperandLabel)] = operand.binary;
+  for (const auto& [label, value] : operand.pod_labels) labels[label] = value;
   // A shard's old pod may be deleted before the new one runs: otherwise an update would never end
   // where a quota has no room for both. The API server ignores the webhook in that gap.
   Json surge = {{"maxSurge", 1}, {"maxUnavailable", operand.critical ? 0 : 1}};

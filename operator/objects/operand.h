@@ -52,6 +52,9 @@ struct Operand {
   bool critical = false;
   // Folders of the node, mounted read-only below kHostDirectory.
   std::set<std::string> host_folders;
+  // Annotations of the ServiceAccount, and labels of the pods besides the operator's own.
+  std::vector<std::pair<std::string, std::string>> account_annotations;
+  std::vector<std::pair<std::string, std::string>> pod_labels;
   // Environment variables: name and value.
   std::vector<std::pair<std::string, std::string>> env;
 };

@@ -209,5 +209,16 @@ TEST(NodeFilesTest, AreFlagsAndPlainPaths) {
   }
 }
 
+TEST(ParseAnnotationsTest, ReadsKeysAndValues) {
+  auto annotations = ParseAnnotations("eks.amazonaws.com/role-arn=arn:aws:iam::1:role/r=1,a=b");
+  ASSERT_TRUE(annotations) << annotations.error();
+  using Pair = std::pair<std::string, std::string>;
+  EXPECT_EQ(
+      *annotations,
+      (std::vector<Pair>{{"eks.amazonaws.com/role-arn", "arn:aws:iam::1:role/r=1"}, {"a", "b"}}));
+  EXPECT_TRUE(ParseAnnotations("")->empty());
+  for (const char* bad : {"a", "=b", "a=", "a=b,c"}) EXPECT_FALSE(ParseAnnotations(bad)) << bad;
+}
+
 }  // namespace
 }  // namespace operator_

@@ -45,6 +45,35 @@ TEST(ClusterObjectsTest, TheControllerKnowsTheExcludedNamespaces) {
   }
 }
 
+TEST(ClusterObjectsTest, TheControllersIdentityInACloud) {
+  const char kController[] = "pod-placement-controller";
+  auto labels = [&](const OperandOptions& options) {
+    Json deployment = Find(ClusterObjects("Normal", options), kube::kDeployments, kController);
+    return deployment["spec"]["template"]["metadata"]["labels"];
+  };
+  OperandOptions options = kOptions;
+  options.cloud_registries = "gcr.io,team.azurecr.io";
+  options.service_account_tokens = true;
+  options.controller_annotations = {{"azure.workload.identity/client-id", "c"}};
+  DesiredObjects objects = ClusterObjects("Normal", options);
+  auto args = ArgsOf(Find(objects, kube::kDeployments, kController));
+  for (const char* flag : {"--cloud-registries=gcr.io,team.azurecr.io", "--service-account-tokens"})
+    EXPECT_EQ(std::count(args.begin(), args.end(), flag), 1) << flag;
+  EXPECT_EQ(labels(options)["azure.workload.identity/use"], "true");
+  Json account = Find(objects, kube::kServiceAccounts, kController);
+  EXPECT_EQ(account["metadata"]["annotations"], Json({{"azure.workload.identity/client-id", "c"}}));
+  Json others = Find(objects, kube::kServiceAccounts, "pod-placement-web-hook");
+  EXPECT_FALSE(others["metadata"].contains("annotations")) << "they do not call clouds";
+
+  options.cloud_registries = "gcr.io";
+  EXPECT_FALSE(labels(options).contains("azure.workload.identity/use"));
+  for (const std::string& arg :
+       ArgsOf(Find(ClusterObjects("Normal", kOptions), kube::kDeployments, kController))) {
+    EXPECT_EQ(arg.find("--cloud-registries"), std::string::npos);
+    EXPECT_EQ(arg.find("--service-account-tokens"), std::string::npos);
+  }
+}
+
 TEST(ShardObjectsTest, AllObjectsAreLabelledAndInTheNamespace) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     EXPECT_EQ(object.Key().ns, "shop") << object.body;

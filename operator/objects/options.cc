@@ -37,4 +37,16 @@ kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(
   return files;
 }
 
+kube::Result<std::vector<std::pair<std::string, std::string>>> ParseAnnotations(
+    const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> annotations;
+  for (const std::string& part : kube::SplitAtCommas(text)) {
+    size_t equals = part.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == part.size())
+      return kube::Error::Invalid(part + " is not KEY=VALUE");
+    annotations.emplace_back(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return annotations;
+}
+
 }  // namespace operator_

@@ -40,6 +40,15 @@ struct OperandOptions {
   // The operator's proxy environment, HTTP_PROXY and so on, for the operand that calls registries.
   std::vector<std::pair<std::string, std::string>> proxy_environment;
 
+  // Whether credential providers of the nodes get tokens of service accounts, for which the
+  // manifests grant the right.
+  bool service_account_tokens = false;
+
+  // Patterns of registries of clouds that the cluster controller reads with its own identity.
+  std::string cloud_registries;
+  // Annotations of its ServiceAccount, by which a cloud knows it.
+  std::vector<std::pair<std::string, std::string>> controller_annotations;
+
   // Files and folders of the nodes that the cluster controller reads, by the controller's flag:
   // {"registries-conf", "/etc/..."}. None by default, as the `restricted` Pod Security Standard
   // forbids such mounts.
@@ -50,6 +59,11 @@ struct OperandOptions {
 // for OperandOptions::node_files. kInvalid for a flag that is not in api/node_file_flags.h, and for
 // a path that is not absolute and normalized.
 kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(
+    const std::string& text);
+
+// Parses "eks.amazonaws.com/role-arn=arn:aws:iam::1:role/r,..." for
+// OperandOptions::controller_annotations. kInvalid for an entry without a key or a value.
+kube::Result<std::vector<std::pair<std::string, std::string>>> ParseAnnotations(
     const std::string& text);
 
 }  // namespace operator_

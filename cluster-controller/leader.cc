@@ -46,7 +46,9 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
                    inspector_, additions_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
                    large_pods_, cluster_configs_}),
       controller_({.name = kController, .workers = options.workers}, large_pods_, parts_.clock,
-                  &parts_.observer) {
+                  &parts_.observer),
+      templates_({options.ns, parts_.client, parts_.clock, parts_.events, configs_, inspector_,
+                  namespaces_, parts_.template_metrics}) {
   parts_.current = this;
   parts_.known.BeginTerm();
   parts_.shards.BeginTerm();
@@ -55,14 +57,15 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
 
   // The events that enqueue pods.
   pods_.OnChange([this](EventType type, const ObjectKey& pod) { OnPod(type, pod); });
-  queue_.OnResult([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  queue_.OnResult([this](const ObjectKey& key) { Wake(key); });
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  node_images_.OnListed([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  inspector_.OnTurn([this](const ObjectKey& key) { Wake(key); });
+  node_images_.OnListed([this](const ObjectKey& key) { Wake(key); });
   cluster_configs_.OnEvent([this](EventType type, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
     for (const std::unique_ptr<PodAdditions>& additions : additions_)
       additions->Follow(type == EventType::kDeleted ? nullptr : &config);
+    templates_.Follow(type == EventType::kDeleted ? nullptr : &config);
     // Its deletion ends the backoff of all pods.
     if (!config.metadata().has_deletion_timestamp()) return;
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
@@ -87,6 +90,10 @@ void Leader::OnPod(EventType type, const ObjectKey& pod) {
   reconciler_.Forget(pod);
 }
 
+void Leader::Wake(const ObjectKey& key) {
+  if (!templates_.Wake(key)) controller_.Enqueue(key);
+}
+
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   tasks.Spawn("cluster-configs", cluster_configs_.Run());
@@ -108,6 +115,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!synced) co_return;
   system_config_.Apply();
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
+  tasks.Spawn("templates", templates_.Run());
   synced = co_await pods_.WaitForSync();
   if (synced) reconciler_.ForgetDeleted();
 }

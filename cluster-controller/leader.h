@@ -22,6 +22,9 @@
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
+#include "cluster-controller/template_metrics.h"
+#include "cluster-controller/template_reconciler.h"
+#include "cluster-controller/templates.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
@@ -69,6 +72,7 @@ struct LeaderParts {
   KnownPods& known;
   ShardWatch& shards;
   PlacementMetrics& metrics;
+  TemplateMetrics& template_metrics;
   kube::ControllerObserver& observer;
 };
 
@@ -86,6 +90,8 @@ class Leader final : public kube::Term {
 
  private:
   void OnPod(kube::EventType type, const kube::ObjectKey& pod);
+  // Something is there that the pod, or a template (TemplateKey()), waits for.
+  void Wake(const kube::ObjectKey& key);
 
   LeaderParts parts_;
 
@@ -111,6 +117,7 @@ class Leader final : public kube::Term {
   kube::LargePods large_pods_;
   PodReconciler reconciler_;
   kube::Controller controller_;
+  Templates templates_;
 };
 
 }  // namespace cluster_controller

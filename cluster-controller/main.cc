@@ -15,6 +15,7 @@
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
+#include "cluster-controller/template_metrics.h"
 #include "inspection/config/node_file_flags.h"
 #include "kube/base/app.h"
 #include "kube/controller/controller_metrics.h"
@@ -58,21 +59,16 @@ kube::Async<> Serve(kube::Program& program) {
 
   // Work, while this replica holds the Lease.
   PlacementMetrics placement_metrics(metrics);
+  TemplateMetrics template_metrics(metrics);
   kube::ControllerMetrics controller_metrics(metrics, clock, kController, FLAGS_workers);
   KnownPods known(clock);
   kube::Gauge& oldest = metrics.AddGauge("mto_ppo_oldest_gated_pod_seconds",
                                          "Time since the longest gated pod was first observed");
   metrics.OnRender([&] { oldest.Set(std::chrono::duration<double>(known.OldestAge()).count()); });
   ShardWatch shards(clock);
-  LeaderParts parts{leader,
-                    program.executor(),
-                    client,
-                    clock,
-                    events,
-                    known,
-                    shards,
-                    placement_metrics,
-                    controller_metrics};
+  LeaderParts parts{
+      leader,           program.executor(), client, clock, events, known, shards, placement_metrics,
+      template_metrics, controller_metrics};
   LeaderOptions options{.ns = FLAGS_namespace,
                         .workers = FLAGS_workers,
                         .excluded_namespaces = std::move(*excluded),

@@ -306,6 +306,11 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   // Without the permission to watch it, the controller reads the Secret for each inspection.
   if (!watch && !FailedWith(watch, kube::Code::kPermissionDenied)) co_return watch.error();
   LOG_IF(WARNING, !watch) << log << " " << watch.error();
+  DesiredObjects rights = TemplateRights(config.Templates(), config.DaemonSets(), options_);
+  Result<> bound = co_await ApplyTemplateRights(std::move(rights), log);
+  // Without them, templates are unchanged, and pods are placed as always.
+  if (!bound && !FailedWith(bound, kube::Code::kPermissionDenied)) co_return bound.error();
+  LOG_IF(WARNING, !bound) << log << " " << bound.error();
 
   if (*stopped) {
     webhook_prober_.Forget(kEverywhere);
@@ -452,6 +457,27 @@ Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret, const std::
   co_return Ok();
 }
 
+Async<> ClusterReconciler::ApplyTemplateRights(DesiredObjects objects, const std::string& log) {
+  for (DesiredObject& object : objects) {
+    std::string name = object.Key().name;
+    if (object.wanted) {
+      absent_rights_.erase(name);
+      Result<> applied = co_await store_.Ensure(std::move(object), log);
+      if (!applied) co_return applied.error();
+    } else if (!absent_rights_.contains(name)) {
+      // The kind is not watched. Only an administrator and this operator can create one.
+      auto found = co_await kube::GetObject(client_, object.resource, object.Key());
+      if (!found && !IsNotFound(found)) co_return found.error().Prefix("read " + name);
+      if (found) {
+        Result<> removed = co_await store_.Remove(object.resource, object.Key(), log);
+        if (!removed) co_return removed.error();
+      }
+      absent_rights_.insert(std::move(name));
+    }
+  }
+  co_return Ok();
+}
+
 Async<bool> ClusterReconciler::RemoveForeignOperands(const DesiredObjects& operands,
                                                      const std::string& log) {
   // The webhook configuration first: no pod may be gated for a controller that is about to be
@@ -474,6 +500,8 @@ Async<bool> ClusterReconciler::RemoveForeignOperands(const DesiredObjects& opera
 
 TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::string& log) const {
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
+    operands.push_back(std::move(object));
+  for (DesiredObject& object : TemplateRights({}, {}, options_))
     operands.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(operands);
   objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});

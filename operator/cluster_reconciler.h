@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,8 @@ class ClusterReconciler final : public kube::Reconciler {
                                               const std::string& log);
   // The controller's permission to watch `secret`; without a name it is removed.
   kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
+  // The controller's permissions for templates; `objects`: TemplateRights().
+  kube::Async<> ApplyTemplateRights(DesiredObjects objects, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
   // there was an object.
   kube::Async<bool> RemoveForeignOperands(const DesiredObjects& operands, const std::string& log);
@@ -136,6 +139,8 @@ class ClusterReconciler final : public kube::Reconciler {
   // gate, in the order of removal.
   std::vector<ObjectId> cluster_gating_policies_;
   std::vector<ObjectId> gating_policies_;  // those and the local one
+  // Bindings of TemplateRights() that do not exist.
+  std::set<std::string> absent_rights_;
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

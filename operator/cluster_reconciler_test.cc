@@ -83,6 +83,28 @@ TEST_F(ClusterReconcilerTest, ReplicasAndResourcesOfTheConfigAreRolledOut) {
   EXPECT_TRUE(h_.Await([&] { return deployment()["spec"] == before; }));
 }
 
+TEST_F(ClusterReconcilerTest, TheControllerMayChangeTemplatesWhileAPluginIsOn) {
+  const kube::ObjectKey jobs{"", "pod-placement-suspended-jobs"};
+  const kube::ObjectKey daemon_sets{"", "pod-placement-daemon-set-report"};
+  ASSERT_TRUE(h_.BringUpCluster());
+  EXPECT_TRUE(h_.api.ListJson(kube::kClusterRoleBindings).empty());
+  auto use = [&](Json plugins) {
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    config["spec"]["plugins"] = std::move(plugins);
+    h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  };
+  use({{"templates", {{"suspendedJobs", true}}}});
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kClusterRoleBindings, jobs); }));
+  EXPECT_FALSE(h_.Exists(kube::kClusterRoleBindings, daemon_sets));
+  use({{"daemonSets", {{"report", true}}}});
+  EXPECT_TRUE(h_.Await([&] {
+    return h_.Exists(kube::kClusterRoleBindings, daemon_sets) &&
+           !h_.Exists(kube::kClusterRoleBindings, jobs);
+  }));
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return !h_.Exists(kube::kClusterRoleBindings, daemon_sets); }));
+}
+
 TEST_F(ClusterReconcilerTest, TheControllerMayWatchTheGlobalPullSecretAndNoOther) {
   const kube::ObjectKey rights{"ops", "pod-placement-global-pull-secret"};
   ASSERT_TRUE(h_.BringUpCluster());

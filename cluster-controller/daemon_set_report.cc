@@ -129,7 +129,8 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
                       placement::IsIgnored(whole, parts_.operator_namespace) ||
                       placement::OptsOut(whole, config->spec.excluded_scheduler_names);
       if (excluded || daemon_set.metadata().has_deletion_timestamp()) continue;
-      Candidate candidate{.reference = kube::ReferenceTo(daemon_set)};
+      Candidate candidate;
+      candidate.reference = kube::ReferenceTo(daemon_set);
       candidate.pod = ReportedPod(ns, daemon_set.spec().template_());
       candidate.pod.mutable_metadata()->set_name(
           TemplateKey(kReport, kube::KeyOf(daemon_set)).name);

@@ -17,8 +17,8 @@ namespace placement {
 // What decides of a node.
 struct NodeView {
   std::string name;
-  std::map<std::string, std::string> labels;
-  std::vector<kube::workloads::Taint> taints;
+  std::map<std::string, std::string> labels = {};
+  std::vector<kube::workloads::Taint> taints = {};
 
   // "" without the label.
   std::string Label(std::string_view key) const;

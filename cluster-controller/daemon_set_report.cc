@@ -168,18 +168,23 @@ Async<> DaemonSetReport::Inspect(Candidate& candidate) {
   alarm.Set(executor, deadline);
   kube::ObjectKey key = kube::KeyOf(candidate.pod);
   while (true) {
+    // A result may be there before the call returns.
+    uint64_t wakes = wakes_;
     auto images = co_await parts_.inspector.Inspect(candidate.pod);
     if (images && *images) {
       candidate.known = true;
       candidate.images = std::move((*images)->platforms);
     }
     if (FailedWith(images, kube::Code::kCancelled)) co_return images.error();
-    if (!images || *images || parts_.clock.Now() >= deadline) break;
-    Result<> waited = co_await woken_.Wait();
+    if (!images || *images) break;
+    Result<> waited = kube::Ok();
+    while (waited && wakes == wakes_ && parts_.clock.Now() < deadline)
+      waited = co_await woken_.Wait();
     if (!waited) {
       parts_.inspector.Forget(key);
       co_return waited.error();
     }
+    if (parts_.clock.Now() >= deadline) break;
   }
   parts_.inspector.Forget(key);
   co_return kube::Ok();

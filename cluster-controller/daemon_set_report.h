@@ -12,6 +12,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -65,7 +66,10 @@ class DaemonSetReport {
     config_ = std::move(config);
   }
   // To be called with a TemplateKey() of the report that is woken.
-  void Wake() { woken_.NotifyAll(); }
+  void Wake() {
+    ++wakes_;
+    woken_.NotifyAll();
+  }
 
   // Reports until cancelled.
   kube::asio::awaitable<void> Run();
@@ -97,6 +101,7 @@ class DaemonSetReport {
   Parts parts_;
   std::shared_ptr<const api::ClusterPodPlacementConfig> config_;
   kube::Notifier woken_;
+  uint64_t wakes_ = 0;
   std::map<std::string, Reported> reported_;  // by UID
 };
 

@@ -30,7 +30,9 @@ using kube::workloads::PodTemplateSpec;
 
 // A DaemonSet may have a template of more than a MiB.
 constexpr int kDaemonSetsOfAPage = 20;
-constexpr int kNodesOfAPage = 100;
+// All DaemonSets are compared with the nodes of a page at once: some ten ms if they have the most
+// that is kept.
+constexpr int kNodesOfAPage = 25;
 
 void CopyImages(const google::protobuf::RepeatedPtrField<kube::core::Container>& from,
                 google::protobuf::RepeatedPtrField<kube::core::Container>& to) {
@@ -100,8 +102,9 @@ Async<size_t> DaemonSetReport::Report() {
   size_t left_out = 0;
   Result<> done = co_await ListDaemonSets(candidates, left_out);
   if (!done) co_return done.error();
+  std::map<std::string, bool> selected;
   for (Candidate& candidate : candidates) {
-    done = co_await Inspect(candidate);
+    done = co_await Inspect(candidate, selected);
     if (!done) co_return done.error();
   }
   Result<size_t> nodes = co_await CompareNodes(candidates);
@@ -148,16 +151,19 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
 }
 
 // Errors: kCancelled. What cannot be inspected is not known.
-Async<> DaemonSetReport::Inspect(Candidate& candidate) {
+Async<> DaemonSetReport::Inspect(Candidate& candidate, std::map<std::string, bool>& selected) {
   const api::ClusterPodPlacementConfig* config = Config();
   if (config == nullptr) co_return kube::Ok();
   std::string ns = candidate.pod.metadata().namespace_();
-  std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
-  Result<bool> selected = co_await parts_.namespaces.IsSelected(std::move(ns), std::move(selector));
-  if (FailedWith(selected, kube::Code::kCancelled)) co_return selected.error();
-  if (!selected) co_return kube::Ok();
-  if (!*selected) {
-    // Compared with every node, and none of them is reported.
+  if (!selected.contains(ns)) {
+    std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
+    Result<bool> read = co_await parts_.namespaces.IsSelected(ns, std::move(selector));
+    if (FailedWith(read, kube::Code::kCancelled)) co_return read.error();
+    if (!read) co_return kube::Ok();
+    selected[ns] = *read;
+  }
+  if (!selected[ns]) {
+    // As if its images were for every node.
     candidate.known = true;
     candidate.images.every = true;
     co_return kube::Ok();

@@ -92,7 +92,8 @@ class DaemonSetReport {
   };
 
   kube::Async<> ListDaemonSets(std::vector<Candidate>& candidates, size_t& left_out);
-  kube::Async<> Inspect(Candidate& candidate);
+  // `selected`: the namespaces that were read for this report.
+  kube::Async<> Inspect(Candidate& candidate, std::map<std::string, bool>& selected);
   kube::Async<size_t> CompareNodes(std::vector<Candidate>& candidates);
   void Publish(const std::vector<Candidate>& candidates, size_t left_out);
   // nullptr: the report is off.

@@ -326,6 +326,23 @@ TEST_F(TemplatesTest, AtMostSoManyJobsOfANamespaceWait) {
   kube::IgnoreError(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), "watch is local");
 }
 
+TEST_F(TemplatesTest, AtMostSoManyJobsOfTheClusterWait) {
+  constexpr size_t kOfNamespace = 400;
+  static_assert(kOfNamespace < kMaxWaitingOfNamespace);
+  for (size_t i = 0; i < kMaxWaiting + 20; ++i) {
+    std::string ns = "ns" + std::to_string(i / kOfNamespace);
+    api_.Create(MakeJob("a" + std::to_string(i), MakePod("").Namespace(ns).Image("r.io/app:1")));
+  }
+  size_t names = 0;
+  WorkloadWatch<Job> watch(
+      api_, clock_, "", [](const Job& job) { return WantsTemplate(job, {}); },
+      [&](kube::EventType, const kube::ObjectKey&) { ++names; });
+  tasks_.Spawn("watch", watch.Run());
+  kube::Drain(io_);
+  EXPECT_EQ(names, kMaxWaiting);
+  kube::IgnoreError(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), "watch is local");
+}
+
 // Gated pods of the same namespace wait for few of them.
 TEST_F(SilentRegistryTest, AtMostSoManyJobsAreInspectedAtATime) {
   UseJobs();
@@ -411,6 +428,23 @@ TEST_F(TemplatesTest, DaemonSetsBeyondALimitAreCounted) {
   Use({{"daemonSets", {{"report", true}}}});
   EXPECT_EQ(template_metrics_.daemon_sets_lacking_architecture.Value(), 1);
   EXPECT_EQ(template_metrics_.daemon_sets_not_compared.Value(), 1);
+}
+
+TEST_F(TemplatesTest, AReportKeepsAtMostSoManyBytes) {
+  constexpr size_t kMany = kMaxDaemonSetsBytes / kMaxDaemonSetBytes + 10;
+  Pod large = MakePod("").Image("r.io/app:1");
+  large.mutable_spec()->add_tolerations()->set_value(std::string(kMaxDaemonSetBytes - 200, 'x'));
+  for (size_t i = 0; i < kMany; ++i) CreateDaemonSet("a" + std::to_string(i), large);
+  Use({{"daemonSets", {{"report", true}}}});
+  EXPECT_GE(template_metrics_.daemon_sets_not_compared.Value(), 9);
+  EXPECT_LE(template_metrics_.daemon_sets_not_compared.Value(), 10);
+}
+
+TEST_F(TemplatesTest, AReportComparesAtMostSoManyDaemonSets) {
+  for (size_t i = 0; i < kMaxDaemonSets + 7; ++i)
+    CreateDaemonSet("a" + std::to_string(i), MakePod("").Image("r.io/app:1"));
+  Use({{"daemonSets", {{"report", true}}}});
+  EXPECT_EQ(template_metrics_.daemon_sets_not_compared.Value(), 7);
 }
 
 TEST_F(SilentRegistryTest, ImagesThatDoNotAnswerEndNoReport) {

@@ -85,9 +85,9 @@ kube::asio::awaitable<void> DaemonSetReport::Run() {
   while (true) {
     Result<size_t> nodes = co_await Report();
     if (FailedWith(nodes, kube::Code::kCancelled)) break;
-    kube::Duration next = kReportEvery;
-    if (nodes) next += kReportForEachNode * static_cast<int64_t>(*nodes);
-    LOG_IF(WARNING, !nodes) << "cannot report DaemonSets: " << nodes.error();
+    kube::Duration next = kRetryReportAfter;
+    if (nodes) next = kReportEvery + kReportForEachNode * static_cast<int64_t>(*nodes);
+    if (!nodes) LOG_EVERY_N(WARNING, 30) << "cannot report DaemonSets: " << nodes.error();
     Result<> slept = co_await parts_.clock.Sleep(next);
     if (!slept) break;
   }

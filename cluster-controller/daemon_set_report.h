@@ -37,6 +37,8 @@ namespace cluster_controller {
 // Between two reports; and as much more for each node that was read.
 inline constexpr std::chrono::minutes kReportEvery{10};
 inline constexpr std::chrono::milliseconds kReportForEachNode{200};
+// After a report that failed, such as before the operator has given the rights for it.
+inline constexpr std::chrono::seconds kRetryReportAfter{10};
 // The images of one DaemonSet.
 inline constexpr std::chrono::seconds kInspectDaemonSetWithin{60};
 // What is kept: of one DaemonSet, and of all.

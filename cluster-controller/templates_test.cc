@@ -417,6 +417,17 @@ TEST_F(TemplatesTest, DaemonSetsThatLackAnArchitectureAreReported) {
   EXPECT_EQ(api_.CountCalls("GET /apis/apps/v1/daemonsets"), lists);
 }
 
+TEST_F(TemplatesTest, AReportThatFailsIsRepeatedSoon) {
+  CreateNode("b", "arm64");
+  images_.SetDefault(ArchitectureSet{"amd64"});
+  CreateDaemonSet("agent", MakePod("").Image("r.io/app:1"));
+  api_.FailNext(kube::Error::FromHttpStatus(403, "Forbidden", "not yet"), "GET /apis/apps");
+  Use({{"daemonSets", {{"report", true}}}});
+  EXPECT_EQ(template_metrics_.daemon_sets_lacking_architecture.Value(), 0);
+  Advance(kRetryReportAfter);
+  EXPECT_EQ(template_metrics_.daemon_sets_lacking_architecture.Value(), 1);
+}
+
 TEST_F(TemplatesTest, DaemonSetsBeyondALimitAreCounted) {
   CreateNode("b", "arm64");
   images_.SetDefault(ArchitectureSet{"amd64"});

@@ -87,7 +87,9 @@ kube::asio::awaitable<void> DaemonSetReport::Run() {
     if (FailedWith(nodes, kube::Code::kCancelled)) break;
     kube::Duration next = kRetryReportAfter;
     if (nodes) next = kReportEvery + kReportForEachNode * static_cast<int64_t>(*nodes);
-    if (!nodes) LOG_EVERY_N(WARNING, 30) << "cannot report DaemonSets: " << nodes.error();
+    if (!nodes) {
+      LOG_EVERY_N(WARNING, 30) << "cannot report DaemonSets: " << nodes.error();
+    }
     Result<> slept = co_await parts_.clock.Sleep(next);
     if (!slept) break;
   }

@@ -50,6 +50,10 @@ DaemonSetsPlugin ClusterPodPlacementConfig::DaemonSets() const {
   return spec.plugins->daemon_sets.value_or(DaemonSetsPlugin());
 }
 
+bool ClusterPodPlacementConfig::WantsAmd64Levels() const {
+  return spec.plugins && spec.plugins->amd64_levels && spec.plugins->amd64_levels->enabled;
+}
+
 bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
   return spec.plugins && spec.plugins->exec_format_error_monitor &&
          spec.plugins->exec_format_error_monitor->enabled;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/amd64_levels.h"
 #include "api/architecture_tolerations.h"
 #include "api/conditions.h"
 #include "api/field_error.h"
@@ -74,6 +75,7 @@ struct ClusterPlugins {
   std::optional<SchedulingPolicies> scheduling_policies;
   std::optional<TemplatesPlugin> templates;
   std::optional<DaemonSetsPlugin> daemon_sets;
+  std::optional<Amd64LevelsPlugin> amd64_levels;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
 
   bool operator==(const ClusterPlugins&) const = default;
@@ -83,6 +85,7 @@ struct ClusterPlugins {
     field("schedulingPolicies", plugins.scheduling_policies);
     field("templates", plugins.templates);
     field("daemonSets", plugins.daemon_sets);
+    field("amd64Levels", plugins.amd64_levels);
     field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
   }
 };
@@ -201,6 +204,8 @@ class ClusterPodPlacementConfig {
   // The plugins templates and daemonSets, with their defaults if they are absent.
   TemplatesPlugin Templates() const;
   DaemonSetsPlugin DaemonSets() const;
+  // True if the plugin amd64Levels is enabled.
+  bool WantsAmd64Levels() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;
 

@@ -164,5 +164,16 @@ TEST(ClusterPodPlacementConfigTest, ThePluginsForTemplatesAreOffByDefault) {
   EXPECT_FALSE(config.problems.empty());
 }
 
+TEST(ClusterPodPlacementConfigTest, LevelsOfX8664AreAnOption) {
+  EXPECT_FALSE(Read("{}").WantsAmd64Levels());
+  auto with = [](const char* plugin) {
+    std::string text = R"({"spec": {"plugins": {"amd64Levels": )" + std::string(plugin) + "}}}";
+    return Read(text.c_str());
+  };
+  EXPECT_TRUE(with(R"({"enabled": true})").WantsAmd64Levels());
+  EXPECT_FALSE(with(R"({"enabled": false})").WantsAmd64Levels());
+  EXPECT_FALSE(with("{}").problems.empty());
+}
+
 }  // namespace
 }  // namespace api

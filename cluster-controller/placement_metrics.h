@@ -11,6 +11,9 @@ namespace cluster_controller {
 struct PlacementMetrics {
   explicit PlacementMetrics(kube::Metrics& metrics)
       : pods_gated(metrics.AddGauge(api::kPodsGatedMetric, api::kPodsGatedHelp)),
+        pods_awaiting_other_gates(metrics.AddGauge(
+            "mto_ppo_pods_awaiting_other_gates",
+            "Pods that keep the cluster gate until those of other controllers are gone")),
         time_to_process_pod(
             metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
                                  "Duration of one reconcile of a pod, whatever its outcome")),
@@ -37,6 +40,7 @@ struct PlacementMetrics {
             "Pods whose local gate was removed because their shard did not work")) {}
 
   prometheus::Gauge& pods_gated;
+  prometheus::Gauge& pods_awaiting_other_gates;
   prometheus::Histogram& time_to_process_pod;
   prometheus::Histogram& time_to_process_gated_pod;
   prometheus::Histogram& time_to_release_pod;

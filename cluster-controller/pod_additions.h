@@ -32,7 +32,9 @@ class PodAdditions {
   virtual kube::Duration WaitLeft() const = 0;
   // False if AddTo() would do nothing for any pod: callers save a copy of the pod.
   virtual bool Any() const = 0;
-  // Adds to `pod`, and appends events for its user to `events`. True if the pod was changed.
+  // Adds to `pod`, and appends events for its user to `events`. True if the pod was changed. Adds
+  // no tolerations to a pod with gates of other controllers (placement/release.h); a second call,
+  // with the last gate, adds what is missing.
   virtual bool AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "api/names.h"
 #include "cluster-controller/timing.h"
+#include "kube/base/join.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
 #include "kube/types/object_name.h"
@@ -47,6 +48,14 @@ std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds re
   constexpr int kAllParts = std::accumulate(parts.begin(), parts.end(), 0);
   int last = static_cast<int>(parts.size());
   return retry_period * parts[static_cast<size_t>(std::clamp(attempt, 1, last) - 1)] / kAllParts;
+}
+
+// How long the pod may still await the gates of other controllers; the API server set its creation.
+std::chrono::seconds AwaitingLeft(const Pod& pod, kube::WallTime now) {
+  auto today = std::chrono::ceil<std::chrono::seconds>(now.time_since_epoch());
+  std::chrono::seconds created{pod.metadata().creation_timestamp().seconds()};
+  created = std::clamp(created, today - kMaxAwaitingOtherGates, today);
+  return created + kMaxAwaitingOtherGates - today;
 }
 
 bool ShardIsDone(const Pod& pod) {
@@ -143,7 +152,8 @@ Async<Outcome> PodReconciler::ReleaseOptedOut(Pod pod, const std::string& log) {
 Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& log) {
   Placing placing{
       .pod = std::move(pod), .take_over = take_over, .log = log, .cluster = ClusterConfig()};
-  End end = Begin(placing);
+  End end = AwaitOtherGates(placing);
+  if (!end) end = Begin(placing);
   if (!end) end = MakeAdditions(placing);
   if (!end) end = co_await Inspect(placing);
   if (!end) end = co_await ReadConfigs(placing);
@@ -153,6 +163,47 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   placement::Release release = Decide(placing);
   Result<Outcome> written = co_await Write(std::move(placing.pod), std::move(release), log);
   co_return written;
+}
+
+PodReconciler::End PodReconciler::AwaitOtherGates(Placing& placing) {
+  const Pod& pod = placing.pod;
+  kube::ObjectKey key = kube::KeyOf(pod);
+  std::vector<std::string> others = placement::OtherGates(pod);
+  if (others.empty() || !placement::HasGate(pod, api::kClusterGate)) {
+    EndAwaiting(key);
+    return std::nullopt;
+  }
+  std::chrono::seconds left = AwaitingLeft(pod, parts_.clock.WallNow());
+  std::string& not_awaited = placing.decision.not_awaited;
+  if (pod.metadata().has_deletion_timestamp()) {
+    not_awaited = "the pod is being deleted";
+  } else if (placing.config_being_deleted()) {
+    not_awaited = "the ClusterPodPlacementConfig is being deleted";
+  } else if (left == 0s) {
+    not_awaited = "the pod is " + std::to_string(kMaxAwaitingOtherGates.count()) + " hours old";
+  } else if (!parts_.known.AwaitOtherGates(key)) {
+    not_awaited = "too many pods wait for other gates, at most " +
+                  std::to_string(kMaxAwaiting.per_namespace) + " of a namespace and " +
+                  std::to_string(kMaxAwaiting.total) + " of the cluster";
+  }
+  placing.decision.await_other_gates = not_awaited.empty();
+  if (!placing.decision.await_other_gates) {
+    EndAwaiting(key);
+    return std::nullopt;
+  }
+  UpdateGatedMetric();
+  const KnownPod* known = parts_.known.Find(key);
+  bool decided = known != nullptr && known->decided;
+  if (!decided && !placement::IsDecided(pod, kMaxAttempts)) return std::nullopt;
+  // Its author may have decided it while it waited for a result.
+  parts_.inspector.Forget(key);
+  VLOG(1) << placing.log << " waits for the gates of other controllers: " << kube::Join(others, 8);
+  return Outcome::After(left);
+}
+
+void PodReconciler::EndAwaiting(const kube::ObjectKey& key) {
+  parts_.known.EndAwaiting(key);
+  UpdateGatedMetric();
 }
 
 PodReconciler::End PodReconciler::Begin(Placing& placing) {
@@ -185,19 +236,22 @@ PodReconciler::End PodReconciler::MakeAdditions(Placing& placing) {
 
 kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placing) {
   const Pod& pod = placing.pod;
-  if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
+  if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsInspection(pod))
     co_return std::nullopt;
-  auto images = co_await parts_.inspector.Inspect(pod, placing.attempt == kMaxAttempts);
+  // A requirement that is set already is not worth further attempts.
+  bool last = placing.attempt == kMaxAttempts || !placement::NeedsRequirement(pod);
+  auto images = co_await parts_.inspector.Inspect(pod, last);
   if (images && !*images) {
     VLOG(1) << placing.log << " waits for the inspection of its images";
     co_return Outcome::After(kResultOverdue);
   }
   if (images) {
     placing.decision.platforms = std::move((*images)->platforms);
+    if (!placing.cluster->WantsAmd64Levels()) placing.decision.platforms->amd64_level = 0;
     placing.decision.stale_inspection = std::move((*images)->stale);
     co_return std::nullopt;
   }
-  if (placing.attempt < kMaxAttempts && !placing.config_being_deleted()) {
+  if (!last && !placing.config_being_deleted()) {
     Result<Outcome> later = co_await RecordFailedInspection(placing, images.error());
     co_return later;
   }
@@ -281,10 +335,16 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
   }
   for (const placement::PodEvent& event : release.events)
     if (event.reason == api::kReasonShardTakeover) parts_.metrics.shard_takeovers.Increment();
+  if (known != nullptr) known->conflicts = 0;
+  if (release.awaits_other_gates) {
+    if (known != nullptr) known->decided = true;
+    parts_.inspector.Forget(key);
+    co_return Outcome::After(AwaitingLeft(pod, parts_.clock.WallNow()));
+  }
   parts_.metrics.processed_pods.Increment();
   if (known != nullptr) {
     known->released = true;
-    std::chrono::duration<double> waited = parts_.clock.Now() - known->first_seen;
+    std::chrono::duration<double> waited = parts_.clock.Now() - known->counted_since;
     parts_.metrics.time_to_release_pod.Observe(waited.count());
   }
   co_return Outcome::Done();
@@ -302,7 +362,9 @@ void PodReconciler::ForgetDeleted() {
 }
 
 void PodReconciler::UpdateGatedMetric() {
-  parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size()));
+  size_t awaiting = parts_.known.awaiting();
+  parts_.metrics.pods_awaiting_other_gates.Set(static_cast<double>(awaiting));
+  parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size() - awaiting));
 }
 
 PodReconciler::SharedConfig PodReconciler::ClusterConfig() {
@@ -337,7 +399,9 @@ KnownPod& PodReconciler::Observe(const Pod& pod) {
                  kMaxNewLeaderBackoff);
     known.next_attempt = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }
-  if (placement::HasGate(pod, api::kClusterGate)) {
+  bool awaits_others =
+      !placement::OtherGates(pod).empty() && placement::IsDecided(pod, kMaxAttempts);
+  if (placement::HasGate(pod, api::kClusterGate) && !awaits_others) {
     parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
                          "Waiting for the architectures of the pod's images.");
   }

@@ -8,6 +8,9 @@
 //   shard not working     after shardTakeoverAfter, does the shard's work too and removes both
 //                         gates in one write (I3)
 //   cluster gate only     sets requirement, preferences and labels and removes the gate (I2)
+//   gates of others too   sets all but the tolerations, and keeps the cluster gate until it is the
+//                         last one; then inspects the images again. Not while the
+//                         ClusterPodPlacementConfig is being deleted, and within limits (I3)
 //   rules not evaluated   asks the API server, for pods that no shard has processed
 //   images not readable   five attempts over inspectionRetryPeriod, recorded on the pod; then the
 //                         fallback (I3), or at once if the ClusterPodPlacementConfig is being
@@ -88,6 +91,7 @@ class PodReconciler final : public kube::Reconciler {
   SharedConfig ClusterConfig();
   KnownPod& Observe(const kube::core::Pod& pod);
   void UpdateGatedMetric();
+  void EndAwaiting(const kube::ObjectKey& key);
   // Whether the ClusterPodPlacementConfig excludes the namespace.
   kube::Async<bool> IsExcluded(std::string ns);
   // Removes the gates of a pod that opts out, or whose namespace is excluded.
@@ -104,6 +108,9 @@ class PodReconciler final : public kube::Reconciler {
   // The outcome of the pass, if it ends with this step; nullopt: the next step follows.
   using End = std::optional<kube::Result<kube::Outcome>>;
 
+  // Decides whether the pod keeps the cluster gate for those of other controllers. Ends the pass if
+  // there is nothing else to do meanwhile.
+  End AwaitOtherGates(Placing& placing);
   // Ends the pass while a backoff of the pod is pending.
   End Begin(Placing& placing);
   // Makes the additions of features.

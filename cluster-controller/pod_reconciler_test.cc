@@ -12,7 +12,7 @@
 
 #include "api/names.h"
 #include "api/testing/make_config.h"
-#include "cluster-controller/pod_additions.h"
+#include "cluster-controller/testing/fake_additions.h"
 #include "cluster-controller/testing/pod_reconciler_fixture.h"
 #include "kube/base/clock.h"
 #include "kube/testing/make_pod.h"
@@ -38,33 +38,6 @@ using kube::Result;
 using kube::core::Pod;
 using placement::ArchitectureSet;
 using namespace std::chrono_literals;
-
-// Adds the spec of `added` to every pod, from `ready_at` on.
-class FakeAdditions final : public PodAdditions {
- public:
-  static constexpr char kReason[] = "Added";
-
-  FakeAdditions(Pod added, const kube::Clock& clock, kube::TimePoint ready_at)
-      : added_(std::move(added)), clock_(clock), ready_at_(ready_at) {}
-
-  // PodAdditions
-  kube::asio::awaitable<void> Run() override { co_return; }
-  void Follow(const api::ClusterPodPlacementConfig*) override {}
-  kube::Duration WaitLeft() const override {
-    return std::max(kube::Duration::zero(), ready_at_ - clock_.Now());
-  }
-  bool Any() const override { return true; }
-  bool AddTo(Pod& pod, std::vector<placement::PodEvent>& events) const override {
-    pod.mutable_spec()->MergeFrom(added_.spec());
-    events.push_back({kReason, "as the test says"});
-    return true;
-  }
-
- private:
-  Pod added_;
-  const kube::Clock& clock_;
-  kube::TimePoint ready_at_;
-};
 
 TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndRemovesTheGate) {
   api_.Create<Pod>(GatedPod());

@@ -90,6 +90,14 @@ class PodRequestsTest : public testing::Test {
     for (const Pod& pod : api_.List<Pod>()) gated += placement::HasGate(pod, api::kClusterGate);
     return gated;
   }
+  // A PUT keeps the status of a pod, but not that of the fake API server.
+  void RestoreStatus() {
+    for (Pod pod : api_.List<Pod>()) {
+      pod.mutable_status()->set_phase("Pending");
+      api_.Update(pod);
+    }
+    kube::Drain(io_);
+  }
   // As a shard does.
   void RemoveLocalGate(int number) {
     Pod pod = api_.Get<Pod>({"ns", "web-" + std::to_string(number)}).value();
@@ -155,6 +163,32 @@ TEST_F(PodRequestsTest, WithBothGates) {
                                       Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, 2 * kPods)
       << "also later: no pod may come back after its release";
+}
+
+// Two writes, and an event that says what the pod waits for.
+TEST_F(PodRequestsTest, WithAGateOfAnotherController) {
+  for (int i = 0; i < kPods; ++i) api_.Create<Pod>(Gated(i).Gate("kueue.x-k8s.io/admission"));
+  kube::Drain(io_);
+  RestoreStatus();
+  EXPECT_EQ(StillGated(), kPods);
+  Pass(30s);
+  EXPECT_EQ(StillGated(), kPods);
+  EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
+                                      Pair("get leases", 2), Pair("update pods", kPods)));
+  EXPECT_EQ(observer_.reconciles, 2 * kPods) << "and one that finds nothing to do";
+
+  begin_ = api_.calls().size();
+  for (Pod pod : api_.List<Pod>()) {
+    placement::DropGate(pod, "kueue.x-k8s.io/admission");
+    api_.Update(pod);
+  }
+  kube::Drain(io_);
+  EXPECT_EQ(StillGated(), 0);
+  Pass(10s);
+  EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods), Pair("get leases", 2),
+                                      Pair("update pods", kPods)));
+  EXPECT_EQ(observer_.reconciles, 3 * kPods);
+  EXPECT_EQ(known_.size(), 0u);
 }
 
 // Scheduled, running, deleted: nothing more is done for a pod.

@@ -19,6 +19,11 @@ inline constexpr std::array<int, kMaxAttempts - 1> kBackoffParts = {2, 6, 18, 36
 // The longest backoff for a pod that failed under another leader, as the time of that attempt is
 // unknown. It is short, or no attempt would be made if every term were shorter than the backoff.
 inline constexpr std::chrono::milliseconds kMaxNewLeaderBackoff{5'000};
+// A pod keeps the cluster gate for those of other controllers until this time after its creation.
+// Without a limit, it would wait for ever for a controller that waits for the last gate as well
+// (I3). A queue of jobs may take days, and beyond the limit a pod misses tolerations, so it is
+// long.
+inline constexpr std::chrono::hours kMaxAwaitingOtherGates{7 * 24};
 // A pod that waits for results is reconciled after this time even if no result wakes it (I3).
 inline constexpr std::chrono::milliseconds kResultOverdue{120'000};
 // Pods that ask for a result this long after it came get it without another inspection

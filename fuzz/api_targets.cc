@@ -177,6 +177,24 @@ void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   CHECK(KeepsUserSettings(std::move(before), std::move(pod)));
 }
 
+// A pod with gates of other controllers: all but the tolerations, and the rest with its last gate.
+void CheckAwaiting(const Pod& pod, placement::ClusterDecision decision) {
+  Pod decided = pod;
+  decision.await_other_gates = true;
+  if (!placement::ReleaseCluster(decided, decision).awaits_other_gates) return;
+  CHECK(placement::HasGate(decided, api::kClusterGate));
+  CHECK_EQ(decided.spec().tolerations_size(), pod.spec().tolerations_size());
+  CHECK(KeepsUserSettings(pod, decided));
+  for (const std::string& gate : placement::OtherGates(decided)) placement::DropGate(decided, gate);
+  decision.await_other_gates = false;
+  for (const placement::CommonPlatforms& last :
+       {placement::CommonPlatforms(), placement::CommonPlatforms({"arm64"})}) {
+    decision.platforms = last;
+    CheckRelease(decided, api::kClusterGate,
+                 [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
+  }
+}
+
 // A protobuf pod, released by the shard and by the cluster controller.
 void FuzzPod(const std::string& input) {
   Result<Pod> pod = kube::DecodeBare<Pod>(input);
@@ -204,6 +222,7 @@ void FuzzPod(const std::string& input) {
   placement::CommonPlatforms of_two = placement::ArchitectureSet{"amd64", "arm64"};
   of_two.by_os["windows"] = {"amd64"};
   of_two.windows_builds = {"10.0.20348"};
+  of_two.amd64_level = 3;
   placement::CommonPlatforms of_windows = of_two;
   of_windows.by_os.erase("linux");
   using Platforms = std::optional<placement::CommonPlatforms>;
@@ -218,6 +237,7 @@ void FuzzPod(const std::string& input) {
       }
       CheckRelease(*pod, api::kClusterGate,
                    [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
+      CheckAwaiting(*pod, decision);
     }
   }
   CheckRelease(*pod, api::kClusterGate,

@@ -14,6 +14,15 @@ bool HasGate(const kube::core::Pod& pod, std::string_view gate) {
                      [&](const auto& present) { return present.name() == gate; });
 }
 
+std::vector<std::string> OtherGates(const kube::core::Pod& pod) {
+  std::vector<std::string> others;
+  for (const kube::core::PodSchedulingGate& gate : pod.spec().scheduling_gates()) {
+    if (gate.name() != api::kClusterGate && gate.name() != api::kLocalGate)
+      others.push_back(gate.name());
+  }
+  return others;
+}
+
 bool DropGate(kube::core::Pod& pod, std::string_view gate) {
   if (!HasGate(pod, gate)) return false;
   auto& gates = *pod.mutable_spec()->mutable_scheduling_gates();

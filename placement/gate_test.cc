@@ -25,6 +25,16 @@ TEST(GateTest, FindsAGateByItsWholeName) {
   EXPECT_FALSE(HasGate(kube::core::Pod(), "example.com/a"));
 }
 
+TEST(GateTest, FindsTheGatesOfOtherControllers) {
+  kube::core::Pod pod = PodWithGates({"kueue.x-k8s.io/topology", "x"});
+  pod.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kClusterGate));
+  pod.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kLocalGate));
+  pod.mutable_spec()->add_scheduling_gates()->set_name("multiarch.openshift.io/other");
+  EXPECT_EQ(OtherGates(pod), (std::vector<std::string>{"kueue.x-k8s.io/topology", "x",
+                                                       "multiarch.openshift.io/other"}));
+  EXPECT_TRUE(OtherGates(kube::core::Pod()).empty());
+}
+
 TEST(GateTest, DropsEveryOccurrenceAndKeepsTheOrderOfOthers) {
   kube::core::Pod pod = PodWithGates({"a", "b", "c", "b"});
   EXPECT_TRUE(DropGate(pod, "b"));

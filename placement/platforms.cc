@@ -43,6 +43,16 @@ std::optional<std::set<std::string>> WindowsBuilds(const ImagePlatforms& image) 
   return builds;
 }
 
+// The lowest level that runs the image; 0 if it is not for linux on amd64.
+int Amd64Level(const ImagePlatforms& image) {
+  std::optional<int> lowest;
+  for (const Platform& platform : image.platforms) {
+    if (platform.os != kLinux || platform.architecture != kAmd64) continue;
+    lowest = std::min(lowest.value_or(platform.amd64_level), platform.amd64_level);
+  }
+  return lowest.value_or(0);
+}
+
 }  // namespace
 
 CommonPlatforms::CommonPlatforms(ArchitectureSet linux) {
@@ -62,6 +72,7 @@ CommonPlatforms Common(std::span<const SharedPlatforms> images) {
   std::optional<std::set<std::string>> builds;
   for (const SharedPlatforms& image : images) {
     if (image->every) continue;
+    common.amd64_level = std::max(common.amd64_level, Amd64Level(*image));
     std::map<std::string, ArchitectureSet> own = ByOs(*image);
     if (std::exchange(common.every, false)) {
       common.by_os = std::move(own);
@@ -75,6 +86,7 @@ CommonPlatforms Common(std::span<const SharedPlatforms> images) {
   }
   if (builds && common.by_os.contains(std::string(kWindows)))
     common.windows_builds = std::move(*builds);
+  if (!common.On(std::string(kLinux)).contains(std::string(kAmd64))) common.amd64_level = 0;
   return common;
 }
 

@@ -24,6 +24,7 @@ namespace placement {
 
 inline constexpr std::string_view kLinux = "linux";
 inline constexpr std::string_view kWindows = "windows";
+inline constexpr std::string_view kAmd64 = "amd64";
 
 // GOOS names have the form of GOARCH names.
 inline bool IsOsName(std::string_view name) { return api::IsArchitectureName(name); }
@@ -33,6 +34,9 @@ struct Platform {
   std::string architecture;
   // "10.0.20348": the Windows that the image is for. Empty: not known, or another system.
   std::string windows_build = {};
+  // 2 to 4: the level of x86-64 that the image needs (OCI variant "v3"). 0: every amd64 runs it, or
+  // another architecture.
+  int amd64_level = 0;
   auto operator<=>(const Platform&) const = default;
 };
 
@@ -62,6 +66,9 @@ struct CommonPlatforms {
   // is older than 20348: since then, newer nodes run older images, as they do with Hyper-V
   // isolation, for which a RuntimeClass selects the build.
   std::set<std::string> windows_builds;
+  // 2 to 4: the level of x86-64 that linux nodes of amd64 must have: the highest of all images, of
+  // each its lowest. 0: any.
+  int amd64_level = 0;
 };
 
 CommonPlatforms Common(std::span<const SharedPlatforms> images);

@@ -57,5 +57,18 @@ TEST(PlatformsTest, OldImagesForWindowsNeedTheirBuild) {
   EXPECT_THAT(CommonOf({old, Image({{"linux", "amd64"}})}).windows_builds, IsEmpty());
 }
 
+TEST(PlatformsTest, NodesHaveTheHighestLevelThatAnImageNeeds) {
+  auto amd64 = [](int level) { return Platform{"linux", "amd64", "", level}; };
+  SharedPlatforms v3 = Image({amd64(3), amd64(4), {"linux", "arm64"}});
+  EXPECT_EQ(CommonOf({v3}).amd64_level, 3);
+  EXPECT_THAT(CommonOf({v3}).On("linux"), ElementsAre("amd64", "arm64"));
+  EXPECT_EQ(CommonOf({Image({amd64(2)}), v3, Bundle()}).amd64_level, 3);
+  // Every node of amd64 runs one of its entries.
+  EXPECT_EQ(CommonOf({Image({amd64(0), amd64(3)})}).amd64_level, 0);
+  // Not on amd64, or not on linux.
+  EXPECT_EQ(CommonOf({v3, Image({{"linux", "arm64"}})}).amd64_level, 0);
+  EXPECT_EQ(CommonOf({Image({{"windows", "amd64", "", 3}})}).amd64_level, 0);
+}
+
 }  // namespace
 }  // namespace placement

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "api/names.h"
 #include "kube/base/join.h"
 #include "placement/gate.h"
+#include "placement/narrowing.h"
 #include "placement/pod_metadata.h"
 #include "placement/preference.h"
 #include "placement/requirement.h"
@@ -66,6 +68,11 @@ void AddGateRemovedEvent(std::string_view gate, Release& release) {
       {api::kReasonGateRemoved, "Removed the scheduling gate " + std::string(gate)});
 }
 
+void AddStaleInspectionEvent(const std::string& why, Release& release) {
+  release.events.push_back(
+      {api::kReasonStaleInspection, "Used what was known of the images: " + why, true});
+}
+
 void AddTakeoverEvent(Release& release) {
   release.events.push_back(
       {api::kReasonShardTakeover,
@@ -102,13 +109,17 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
   }
 }
 
+bool Awaits(const Pod& pod, const ClusterDecision& decision) {
+  return decision.await_other_gates && !OtherGates(pod).empty();
+}
+
 // Adds the tolerations for the architectures that the pod's images support.
 void AddTolerations(Pod& pod, const ClusterDecision& decision, const ArchitectureSet& supported,
                     Release& release) {
   const api::PodPlacementConfig* config = ConfigForTolerations(decision.configs);
   const api::ArchitectureTolerations* plugin =
       config == nullptr ? decision.cluster_tolerations : config->Tolerations();
-  if (plugin == nullptr || decision.without_tolerations) return;
+  if (plugin == nullptr || decision.without_tolerations || !OtherGates(pod).empty()) return;
   std::vector<std::string> added = ApplyTolerations(pod, *plugin, supported);
   if (added.empty()) return;
   release.additions = true;
@@ -119,20 +130,50 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
                                                             plugin->key + ": " + ListOf(added)});
 }
 
+// "amd64, arm64; of amd64, nodes with the label feature.node.kubernetes.io/cpu-cpuid.X86_64_V3".
+std::string Describe(const Requirement& required) {
+  std::string text = Join(required.architectures);
+  if (required.amd64_level > 0)
+    text += "; of amd64, nodes with the label " + api::Amd64LevelLabel(required.amd64_level);
+  if (required.amd64_left_out)
+    text +=
+        "; without amd64 where the pod's own terms allow others too, as the images need a "
+        "level of x86-64";
+  if (!required.operating_systems.empty())
+    text += "; and one of the operating systems: " + Join(required.operating_systems);
+  return text;
+}
+
+// Restricts the requirement that was set while the pod had gates of other controllers. Without a
+// result, it stays: the pod has waited long enough.
+void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& release) {
+  Requirement required{.architectures = RequiredBefore(pod)};
+  if (decision.platforms) required = NarrowRequirement(pod, *decision.platforms);
+  const std::string& error = decision.inspection_error;
+  if (const std::string& stale = decision.platforms ? decision.stale_inspection : error;
+      !stale.empty())
+    AddStaleInspectionEvent(stale, release);
+  AddRequirementEvent(
+      required.result, api::kReasonPredicateSet,
+      "Required less than before, as of now: one of the architectures: " + Describe(required),
+      release);
+  if (required.result != RequirementResult::kNowhere)
+    AddTolerations(pod, decision, required.architectures, release);
+}
+
 // Sets requirement and tolerations from the result of the inspection.
 void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
+  if (!NeedsRequirement(pod) && !RequiredBefore(pod).empty()) {
+    ApplyInspectionAgain(pod, decision, release);
+    return;
+  }
   if (decision.platforms || !NeedsRequirement(pod)) {
     ClearInspectionError(pod);
-    if (!decision.stale_inspection.empty()) {
-      release.events.push_back({api::kReasonStaleInspection,
-                                "Used what was known of the images: " + decision.stale_inspection,
-                                true});
-    }
+    if (!decision.stale_inspection.empty())
+      AddStaleInspectionEvent(decision.stale_inspection, release);
     Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
-    std::string message = "Required one of the architectures: " + Join(required.architectures);
-    if (!required.operating_systems.empty())
-      message += "; and one of the operating systems: " + Join(required.operating_systems);
-    AddRequirementEvent(required.result, api::kReasonPredicateSet, std::move(message), release);
+    AddRequirementEvent(required.result, api::kReasonPredicateSet,
+                        "Required one of the architectures: " + Describe(required), release);
     if (required.result == RequirementResult::kSet)
       AddTolerations(pod, decision, required.architectures, release);
     return;
@@ -142,7 +183,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
   release.events.push_back({api::kReasonInspectionError,
                             "Could not inspect the container images: " + decision.inspection_error,
                             true});
-  if (!api::IsArchitectureName(decision.fallback_architecture)) {
+  if (Awaits(pod, decision) || !api::IsArchitectureName(decision.fallback_architecture)) {
     // The pod may be scheduled to any node: better than to stay gated (I3).
     SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
     return;
@@ -194,10 +235,31 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
     DropGate(pod, api::kLocalGate);
     AddTakeoverEvent(release);
   }
+  release.released = true;
+  if (Awaits(pod, decision)) {
+    release.awaits_other_gates = true;
+    release.events.push_back(
+        {api::kReasonGateAdded,
+         "Waiting for the scheduling gates of other controllers: " + ListOf(OtherGates(pod))});
+    return release;
+  }
   DropGate(pod, api::kClusterGate);
   AddGateRemovedEvent(api::kClusterGate, release);
-  release.released = true;
+  if (!decision.not_awaited.empty()) {
+    release.events.back().message +=
+        " before those of other controllers, without tolerations: " + decision.not_awaited;
+  }
   return release;
+}
+
+bool IsDecided(const Pod& pod, int max_tries) {
+  return HasGate(pod, api::kClusterGate) && !HasGate(pod, api::kLocalGate) &&
+         (!NeedsRequirement(pod) || InspectionTries(pod, max_tries) == max_tries);
+}
+
+bool NeedsInspection(const Pod& pod) {
+  if (NeedsRequirement(pod)) return true;
+  return OtherGates(pod).empty() && !RequiredBefore(pod).empty();
 }
 
 Release TakeOverLocal(Pod& pod, const MatchingConfigs& configs) {

@@ -3,6 +3,13 @@
 // is ONE write, so that no pod is ever ungated without its preferences and requirement (I2). Pure:
 // the caller writes the pod with the resourceVersion that was read, then records the events.
 //
+// A pod with gates of other controllers is released in two writes. Its tolerations come in the
+// second one: Kueue compares them with those of the Workload until it has admitted the pod, and
+// deletes a pod that differs. (It does not compare the node affinity; pkg/util/equality/podset.go.)
+//   1  all but the tolerations; the cluster gate stays (ClusterDecision::await_other_gates)
+//   2  once it is the last gate: the requirement for what the images are then (narrowing.h),
+//      tolerations, and the gate
+//
 //   Release release = ReleaseLocal(pod, ConfigsFor(pod, all));
 //   if (!release.released) return;  // the pod does not have the gate: nothing to write
 //   ... PUT pod; on a conflict, read the pod and decide again ...
@@ -34,6 +41,8 @@ struct Release {
   // True: the pod was changed and must be written. False: the pod does not have the gate and is
   // unchanged.
   bool released = false;
+  // The cluster gate stays: the pod waits for the gates of other controllers.
+  bool awaits_other_gates = false;
   // More than placement needs was added: tolerations. If the API server refuses the pod, it may
   // accept it without.
   bool additions = false;
@@ -67,6 +76,11 @@ struct ClusterDecision {
   std::string inspection_error;
   int inspection_tries = 0;
   std::string fallback_architecture;
+  // The cluster gate stays while the pod has gates of other controllers. Without a result of the
+  // inspection, the pod gets no fallback architecture yet: its images are inspected again.
+  bool await_other_gates = false;
+  // Not empty: why the gate is dropped although the pod has gates of other controllers.
+  std::string not_awaited = {};
   // The shard of the pod's namespace is unavailable: drops both gates, with an event. If false, a
   // pod with the local gate is not released (I1).
   bool take_over_shard = false;
@@ -74,8 +88,18 @@ struct ClusterDecision {
 
 // For the cluster controller: sets requirement, preferences, tolerations, labels and annotations,
 // and drops the cluster gate. Tolerations come only with a requirement from inspected images: never
-// with the fallback architecture, and not if the user constrains the architecture everywhere.
+// with the fallback architecture, not if the user constrains the architecture everywhere, and not
+// to a pod with gates of other controllers.
 Release ReleaseCluster(kube::core::Pod& pod, const ClusterDecision& decision);
+
+// True if there is nothing to set while a pod with the cluster gate alone awaits the gates of other
+// controllers: it has a requirement, of this operator or of its author, or all attempts to inspect
+// its images have failed (`max_tries`). A new leader sees it in the pod as well.
+bool IsDecided(const kube::core::Pod& pod, int max_tries);
+
+// Whether the images of a pod with the cluster gate must be inspected: for its requirement, or once
+// more before its last gate is dropped.
+bool NeedsInspection(const kube::core::Pod& pod);
 
 // For the cluster controller in place of an unavailable shard, for a pod without the cluster gate.
 Release TakeOverLocal(kube::core::Pod& pod, const MatchingConfigs& configs);

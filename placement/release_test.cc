@@ -25,9 +25,7 @@ MakePod Gated() {
   return std::move(
       MakePod("web").Gate("other").Gate(api::kLocalGate).Gate(api::kClusterGate).Image("a:1"));
 }
-MakePod ClusterGated() {
-  return std::move(MakePod("web").Gate("other").Gate(api::kClusterGate).Image("a:1"));
-}
+MakePod ClusterGated() { return std::move(MakePod("web").Gate(api::kClusterGate).Image("a:1")); }
 
 std::vector<std::string> Reasons(const Release& release) {
   std::vector<std::string> reasons;
@@ -178,7 +176,7 @@ TEST(ReleaseTest, TheLocalGateAloneIsTakenOverWithoutARequirement) {
 }
 
 TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
-  Pod pod = ClusterGated();
+  Pod pod = ClusterGated().Gate("other");
   api::Platform platforms[] = {{"arm64", 10}};
   Release release = ReleaseCluster(
       pod, {.cluster_platforms = platforms, .platforms = ArchitectureSet{"amd64", "arm64"}});
@@ -439,7 +437,7 @@ TEST(ReleaseTest, TheShardNamesTheConfigThatDecidesAboutTolerations) {
 
 TEST(ReleaseTest, ATakeoverAddsTolerations) {
   PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75).Tolerate();
-  Pod pod = Gated();
+  Pod pod = ClusterGated().Gate(api::kLocalGate);
   ReleaseCluster(
       pod, {.configs = {&config}, .platforms = ArchitectureSet{"arm64"}, .take_over_shard = true});
   EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
@@ -450,10 +448,7 @@ TEST(ReleaseTest, ATakeoverAddsTolerations) {
 const std::string kUnknown = "\xc2\x3e\x05newer";
 
 TEST(ReleaseTest, UnknownFieldsSurvive) {
-  Pod pod = ClusterGated()
-                .Gate(api::kLocalGate)
-                .Requires("zone", "In", {"a"})
-                .Prefers(3, "disk", {"ssd"});
+  Pod pod = Gated().Requires("zone", "In", {"a"}).Prefers(3, "disk", {"ssd"});
   auto add_unknown = [](google::protobuf::MessageLite* message) {
     return message->MergeFromString(kUnknown);
   };
@@ -471,24 +466,33 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
                               ->mutable_preferred_during_scheduling_ignored_during_execution(0)));
   ASSERT_TRUE(add_unknown(pod.mutable_spec()->mutable_containers(0)));
   ASSERT_TRUE(add_unknown(
-      pod.mutable_spec()->mutable_scheduling_gates(0)));  // the gate "other", which stays
+      pod.mutable_spec()->mutable_scheduling_gates(0)));  // the gate "other", which stays at first
   ASSERT_TRUE(add_unknown(pod.mutable_spec()->add_tolerations()));
   constexpr int kPlaces = 11;
 
   PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   Pod read;
   ASSERT_TRUE(read.ParseFromString(pod.SerializeAsString()));
+  auto found = [&] {
+    std::string written = read.SerializeAsString();
+    int count = 0;
+    for (size_t at = written.find(kUnknown); at != std::string::npos;
+         at = written.find(kUnknown, at + 1))
+      ++count;
+    return count;
+  };
   ReleaseLocal(read, {&config});
+  ReleaseCluster(read, {.configs = {&config},
+                        .cluster_tolerations = &kOn,
+                        .platforms = ArchitectureSet{"arm64", "amd64"},
+                        .await_other_gates = true});
+  EXPECT_EQ(found(), kPlaces);
+  DropGate(read, "other");
   ReleaseCluster(
       read,
       {.configs = {&config}, .cluster_tolerations = &kOn, .platforms = ArchitectureSet{"arm64"}});
   EXPECT_EQ(Tolerated(read), "arm64:NoSchedule ");
-  std::string written = read.SerializeAsString();
-  int found = 0;
-  for (size_t at = written.find(kUnknown); at != std::string::npos;
-       at = written.find(kUnknown, at + 1))
-    ++found;
-  EXPECT_EQ(found, kPlaces);
+  EXPECT_EQ(found(), kPlaces - 1);
   EXPECT_FALSE(HasGate(read, api::kClusterGate));
 }
 
@@ -601,6 +605,184 @@ TEST(ReleaseTest, RulesThatWereNotEvaluatedAreOneEvent) {
   EXPECT_TRUE(release.events[1].warning);
   EXPECT_THAT(release.events[1].message,
               HasSubstr("PodPlacementConfig-a, PodPlacementConfig-b: too late"));
+}
+
+const std::string kKueue = "kueue.x-k8s.io/admission";
+
+// What the cluster controller decides first for a pod with another gate, with the tolerations of
+// the cluster.
+Release Decide(Pod& pod, std::optional<CommonPlatforms> platforms) {
+  return ReleaseCluster(pod, {.cluster_tolerations = &kOn,
+                              .platforms = std::move(platforms),
+                              .inspection_error = "503",
+                              .inspection_tries = 5,
+                              .fallback_architecture = "s390x",
+                              .await_other_gates = true});
+}
+// And once its own gate is the last one.
+Release DecideLast(Pod& pod, std::optional<CommonPlatforms> platforms) {
+  DropGate(pod, kKueue);
+  return ReleaseCluster(pod, {.cluster_tolerations = &kOn,
+                              .platforms = std::move(platforms),
+                              .inspection_error = "503",
+                              .fallback_architecture = "s390x"});
+}
+
+TEST(ReleaseTest, APodWithAnotherGateGetsAllButItsTolerationsAndKeepsTheGate) {
+  // As the webhook labels it.
+  Pod pod = ClusterGated().Gate(kKueue).Label(api::kNodeAffinityLabel, api::kNotSet);
+  EXPECT_FALSE(IsDecided(pod, 5));
+  EXPECT_TRUE(NeedsInspection(pod));
+  api::Platform platforms[] = {{"arm64", 10}};
+  Release release = ReleaseCluster(pod, {.cluster_platforms = platforms,
+                                         .cluster_tolerations = &kOn,
+                                         .platforms = ArchitectureSet{"amd64", "arm64"},
+                                         .await_other_gates = true});
+  EXPECT_TRUE(release.released) << "to be written";
+  EXPECT_TRUE(release.awaits_other_gates);
+  EXPECT_FALSE(release.additions);
+  EXPECT_TRUE(HasGate(pod, api::kClusterGate));
+  EXPECT_EQ(Label(pod, api::kClusterGateLabel), "");
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64;");
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_EQ(Tolerated(pod), "");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonPredicateSet,
+                                            api::kReasonGateAdded));
+  EXPECT_EQ(release.events.back().message,
+            "Waiting for the scheduling gates of other controllers: " + kKueue);
+  EXPECT_TRUE(IsDecided(pod, 5));
+  EXPECT_FALSE(NeedsInspection(pod));
+
+  // Its last gate.
+  DropGate(pod, kKueue);
+  EXPECT_TRUE(NeedsInspection(pod));
+  release = ReleaseCluster(pod, {.cluster_platforms = platforms,
+                                 .cluster_tolerations = &kOn,
+                                 .platforms = ArchitectureSet{"amd64", "arm64"}});
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(release.awaits_other_gates);
+  EXPECT_EQ(pod.spec().scheduling_gates_size(), 0);
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64;");
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_EQ(Tolerated(pod), "amd64:NoSchedule arm64:NoSchedule ");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonTolerationsSet, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, TheLastInspectionOfAPodMayOnlyRestrictIt) {
+  const ArchitectureSet both = {"amd64", "arm64"};
+  struct Row {
+    const char* name;
+    std::optional<CommonPlatforms> last;
+    const char* required;
+    const char* tolerated;
+    std::vector<std::string_view> reasons;
+  };
+  const std::string kBoth = "kubernetes.io/arch In amd64 arm64;";
+  for (const Row& row : {
+           Row{"more",
+               ArchitectureSet{"amd64", "arm64", "s390x"},
+               "",
+               "amd64:NoSchedule arm64:NoSchedule ",
+               {api::kReasonTolerationsSet, api::kReasonGateRemoved}},
+           Row{"less",
+               ArchitectureSet{"arm64", "s390x"},
+               "kubernetes.io/arch In arm64;",
+               "arm64:NoSchedule ",
+               {api::kReasonPredicateSet, api::kReasonTolerationsSet, api::kReasonGateRemoved}},
+           Row{"nothing left",
+               ArchitectureSet{"s390x"},
+               "multiarch.openshift.io/no-supported-arch Exists;",
+               "",
+               {api::kReasonNoSupportedArchitectures, api::kReasonGateRemoved}},
+           Row{"failed",
+               std::nullopt,
+               "",
+               "amd64:NoSchedule arm64:NoSchedule ",
+               {api::kReasonStaleInspection, api::kReasonTolerationsSet, api::kReasonGateRemoved}},
+       }) {
+    Pod pod = ClusterGated().Gate(kKueue);
+    Decide(pod, both);
+    Release release = DecideLast(pod, row.last);
+    EXPECT_TRUE(release.released) << row.name;
+    EXPECT_EQ(Required(pod), kBoth + row.required) << row.name;
+    EXPECT_EQ(Tolerated(pod), row.tolerated) << row.name;
+    EXPECT_THAT(Reasons(release), testing::ElementsAreArray(row.reasons)) << row.name;
+    EXPECT_EQ(pod.spec().scheduling_gates_size(), 0) << row.name;
+  }
+}
+
+// The fallback could not be taken back.
+TEST(ReleaseTest, WhileAPodAwaitsOtherGatesItGetsNoFallback) {
+  Pod pod = ClusterGated().Gate(kKueue);
+  Release release = Decide(pod, std::nullopt);
+  EXPECT_TRUE(release.awaits_other_gates);
+  EXPECT_TRUE(IsDecided(pod, 5));
+  EXPECT_EQ(Required(pod), "");
+  EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "not-set");
+  EXPECT_TRUE(NeedsInspection(pod));
+
+  Pod failed = pod;
+  DecideLast(failed, std::nullopt);
+  EXPECT_EQ(Required(failed), "kubernetes.io/arch In s390x;");
+  EXPECT_EQ(Label(failed, api::kFallbackArchLabel), "s390x");
+
+  DecideLast(pod, ArchitectureSet{"arm64"});
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In arm64;");
+  EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "set");
+  EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
+}
+
+TEST(ReleaseTest, AReleaseBeforeOtherGatesSaysWhyAndAddsNoTolerations) {
+  for (bool decided : {false, true}) {
+    Pod pod = ClusterGated().Gate(kKueue);
+    if (decided) Decide(pod, ArchitectureSet{"arm64"});
+    Release release = ReleaseCluster(
+        pod, {.cluster_tolerations = &kOn,
+              .platforms = decided ? std::optional<CommonPlatforms>() : ArchitectureSet{"arm64"},
+              .not_awaited = "too many"});
+    EXPECT_TRUE(release.released);
+    EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+    EXPECT_TRUE(HasGate(pod, kKueue));
+    EXPECT_EQ(Required(pod), "kubernetes.io/arch In arm64;");
+    EXPECT_EQ(Tolerated(pod), "");
+    EXPECT_EQ(release.events.back().message,
+              "Removed the scheduling gate multiarch.openshift.io/scheduling-gate before those of "
+              "other controllers, without tolerations: too many");
+    EXPECT_EQ(release.events.size(), decided ? 1u : 2u);
+  }
+}
+
+TEST(ReleaseTest, ATakeoverMayAwaitOtherGatesToo) {
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75).Tolerate();
+  Pod pod = Gated();
+  Release release = ReleaseCluster(pod, {.configs = {&config},
+                                         .platforms = ArchitectureSet{"arm64"},
+                                         .await_other_gates = true,
+                                         .take_over_shard = true});
+  EXPECT_TRUE(release.awaits_other_gates);
+  EXPECT_FALSE(HasGate(pod, api::kLocalGate));
+  EXPECT_TRUE(HasGate(pod, api::kClusterGate));
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_EQ(Tolerated(pod), "");
+  EXPECT_TRUE(IsDecided(pod, 5));
+}
+
+TEST(ReleaseTest, APodWithItsOwnArchitectureOnlyWaits) {
+  Pod own = ClusterGated().Gate(kKueue).NodeSelector("kubernetes.io/arch", "arm64");
+  EXPECT_TRUE(IsDecided(own, 5));
+  EXPECT_FALSE(NeedsInspection(own));
+  Pod local = own;
+  local.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kLocalGate));
+  EXPECT_FALSE(IsDecided(local, 5)) << "a takeover removes the local gate";
+}
+
+TEST(ReleaseTest, WithoutOtherGatesThereIsNothingToAwait) {
+  Pod pod = ClusterGated();
+  Release release = Decide(pod, ArchitectureSet{"arm64"});
+  EXPECT_FALSE(release.awaits_other_gates);
+  EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+  EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
+  EXPECT_FALSE(IsDecided(pod, 5)) << "released";
 }
 
 }  // namespace

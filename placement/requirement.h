@@ -14,7 +14,10 @@
 //   - it names a system that the images are not for
 //   - it names several, on which the images have no architecture in common
 // and one on node.kubernetes.io/windows-build if it only allows Windows and the images need certain
-// builds (platforms.h).
+// builds (platforms.h), and one on the label of node-feature-discovery for a level of x86-64, if
+// the images need one on amd64. As that label is for amd64 alone, amd64 gets a term of its own
+// beside other architectures; in the user's terms, to which none can be added, amd64 is left out
+// there.
 #pragma once
 
 #include <set>
@@ -44,6 +47,10 @@ struct Requirement {
   // kSet: all that were required, of all terms.
   ArchitectureSet architectures = {};
   std::set<std::string> operating_systems = {};
+  // kSet: of x86-64, on nodes of amd64; 0: any.
+  int amd64_level = 0;
+  // amd64 is left out in a term of the user, because of the level that the images need.
+  bool amd64_left_out = false;
 };
 
 // Requires one of the architectures that the images have in common, and sets the labels:
@@ -52,6 +59,9 @@ struct Requirement {
 // (kNowhere), the pod stays Pending with a reason, instead of crashing on a node, and gets the
 // label no-supported-arch.
 Requirement ApplyRequirement(kube::core::Pod& pod, const CommonPlatforms& common);
+
+// The labels about `required`; none if it is kKept or kConflict.
+void SetRequirementLabels(kube::core::Pod& pod, const Requirement& required);
 
 // The images could not be inspected: requires `architecture` and sets the label fallback-arch to
 // it. Sets no label for the supported architectures, which are unknown.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 #include "placement/pod_metadata.h"
 
@@ -298,6 +299,52 @@ TEST(RequirementTest, WindowsNodesHaveTheBuildOfTheImages) {
     ApplyRequirement(*pod, images);
     EXPECT_EQ(TermsOf(*pod).find("10.0."), std::string::npos);
   }
+}
+
+TEST(RequirementTest, NodesOfAmd64HaveTheLevelOfTheImages) {
+  CommonPlatforms both = kTwo, one = ArchitectureSet{"amd64"},
+                  windows = On({{"windows", {"amd64"}}});
+  for (CommonPlatforms* images : {&both, &one, &windows}) images->amd64_level = 3;
+  const std::string level = "feature.node.kubernetes.io/cpu-cpuid.X86_64_V3 Exists";
+  const std::string amd64 = "kubernetes.io/arch In amd64 & " + level;
+
+  Pod own_terms;
+  Requirement required = ApplyRequirement(own_terms, both);
+  EXPECT_EQ(TermsOf(own_terms), "kubernetes.io/arch In arm64 | " + amd64);
+  EXPECT_EQ(required.architectures, kTwo);
+  EXPECT_EQ(required.amd64_level, 3);
+  EXPECT_EQ(LabelsOf(own_terms), "amd64= arm64= multi-arch= node-affinity=set");
+  Pod own_term;
+  ApplyRequirement(own_term, one);
+  EXPECT_EQ(TermsOf(own_term), amd64);
+
+  // No term can be added to those of the user.
+  Pod terms = PodWithTerms("zone In a | zone In b & kubernetes.io/arch In amd64");
+  required = ApplyRequirement(terms, both);
+  EXPECT_EQ(TermsOf(terms),
+            "zone In a & kubernetes.io/arch In arm64 | zone In b & kubernetes.io/arch In amd64");
+  EXPECT_EQ(required.architectures, ArchitectureSet{"arm64"});
+  EXPECT_EQ(required.amd64_level, 0);
+  EXPECT_TRUE(required.amd64_left_out);
+  Pod term = PodWithTerms("zone In a");
+  ApplyRequirement(term, one);
+  EXPECT_EQ(TermsOf(term), "zone In a & " + amd64);
+
+  // The user's own choice of a level that is high enough.
+  Pod higher = PodWithTerms("feature.node.kubernetes.io/cpu-cpuid.X86_64_V4 In true");
+  Pod selector = PodWithTerms("zone In a");
+  (*selector.mutable_spec()->mutable_node_selector())[api::Amd64LevelLabel(3)] = "true";
+  for (Pod* pod : {&higher, &selector}) {
+    required = ApplyRequirement(*pod, both);
+    EXPECT_THAT(TermsOf(*pod), testing::EndsWith("kubernetes.io/arch In amd64 arm64"));
+    EXPECT_FALSE(required.amd64_left_out);
+  }
+  Pod lower = PodWithTerms("feature.node.kubernetes.io/cpu-cpuid.X86_64_V2 Exists");
+  ApplyRequirement(lower, one);
+  EXPECT_THAT(TermsOf(lower), testing::EndsWith(amd64));
+
+  Pod on_windows = PodWithTerms("kubernetes.io/os In windows");
+  EXPECT_EQ(ApplyRequirement(on_windows, windows).amd64_level, 0);
 }
 
 // Images may name very many systems, and pods have very many terms.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kube/types/list_at.h"
+#include "placement/gate.h"
 #include "scheduling-policies/canonical.h"
 #include "scheduling-policies/merge.h"
 #include "scheduling-policies/pod_json.h"
@@ -75,12 +76,12 @@ bool RequireTerms(const Json& before, const Json& after, PodSpec& spec) {
 // Compares the pod spec before and after merging field by field, and changes the pod.
 class Comparison {
  public:
-  Comparison(PodSpec& spec, const Json& before, const Json& after)
-      : spec_(spec), before_(before), after_(after) {}
+  Comparison(PodSpec& spec, const Json& before, const Json& after, bool with_tolerations)
+      : spec_(spec), before_(before), after_(after), with_tolerations_(with_tolerations) {}
 
   Backfilled Apply() && {
     NodeSelector();
-    Tolerations();
+    if (with_tolerations_) Tolerations();
     RequiredNodeAffinity();
     PreferredNodeAffinity();
     if (kube::StringAt(before_, "schedulerName") != kube::StringAt(after_, "schedulerName"))
@@ -144,6 +145,7 @@ class Comparison {
   PodSpec& spec_;
   const Json& before_;
   const Json& after_;
+  bool with_tolerations_;
   Backfilled result_;
 };
 
@@ -154,7 +156,8 @@ Backfilled Backfill(kube::core::Pod& pod, std::span<const SchedulingPolicy* cons
   Json before = ToJson(pod.spec());
   kube::Result<Merged> merged = MergedSpec(before, policies);
   if (!merged) return {};
-  return Comparison(*pod.mutable_spec(), before, merged->spec).Apply();
+  bool with_tolerations = placement::OtherGates(pod).empty();
+  return Comparison(*pod.mutable_spec(), before, merged->spec, with_tolerations).Apply();
 }
 
 }  // namespace policy

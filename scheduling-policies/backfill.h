@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Backfill(): adds to a pod that waits behind a scheduling gate what its admission missed, as far
 // as the API server allows for a pod that exists: new keys of the node selector, requirements in
-// the required node affinity (its number of terms stays), preferred node affinity, tolerations.
+// the required node affinity (its number of terms stays), preferred node affinity, tolerations:
+// these not while the pod has gates of other controllers (placement/release.h).
 #pragma once
 
 #include <span>

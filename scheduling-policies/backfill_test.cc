@@ -8,6 +8,7 @@
 #include <map>
 #include <random>
 
+#include "api/names.h"
 #include "kube/types/list_at.h"
 #include "scheduling-policies/canonical.h"
 #include "scheduling-policies/merge.h"
@@ -31,7 +32,7 @@ constexpr char kPreferredTerms[] =
 Pod PodOf(const Json& spec) {
   Pod pod;
   kube::core::PodSpec& out = *pod.mutable_spec();
-  out.add_scheduling_gates()->set_name("a/b");
+  out.add_scheduling_gates()->set_name(std::string(api::kClusterGate));
   if (const Json* selector = kube::Find(spec, "nodeSelector")) {
     for (const auto& [key, value] : selector->items()) (*out.mutable_node_selector())[key] = value;
   }
@@ -122,6 +123,20 @@ TEST(BackfillTest, AddsWhatTheApiServerStillAllows) {
     EXPECT_EQ(again.missed, row.missed);
     EXPECT_EQ(ToJson(pod.spec()), once);
   }
+}
+
+// Kueue deletes pods whose tolerations change while its gate is there.
+TEST(BackfillTest, TolerationsComeWithTheLastGate) {
+  std::vector<SchedulingPolicy> policies = PoliciesOf({"N a:v t(k=v)"});
+  Pod pod = PodOf(SpecOf("-"));
+  pod.mutable_spec()->add_scheduling_gates()->set_name("kueue.x-k8s.io/admission");
+  Backfilled first = Apply(pod, policies);
+  EXPECT_THAT(first.added, ElementsAre("spec.nodeSelector"));
+  EXPECT_THAT(first.missed, IsEmpty());
+  EXPECT_EQ(pod.spec().tolerations_size(), 0);
+  pod.mutable_spec()->mutable_scheduling_gates()->RemoveLast();
+  EXPECT_THAT(Apply(pod, policies).added, ElementsAre("spec.tolerations"));
+  EXPECT_EQ(pod.spec().tolerations_size(), 1);
 }
 
 TEST(BackfillTest, PodAffinityIsOnlyReported) {

@@ -3,13 +3,16 @@
 // an index names, and what users write into both kinds of config.
 #include <cstdlib>
 
+#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "e2e/cluster_harness/child_process.h"
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/own_nodes.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
+#include "kube/types/object_fields.h"
 
 namespace e2e {
 namespace {
@@ -22,24 +25,19 @@ constexpr const char* kPool = "pool";
 
 class AnyArchitectureFlow : public FlowFixture {
  protected:
-  void TearDown() override {
-    for (const std::string& node : nodes_) {
-      auto deleted = scene().Delete(kNodes, node);
-      EXPECT_TRUE(deleted) << deleted.error();
-    }
-    FlowFixture::TearDown();
+  std::string NameOf(const std::string& architecture, const std::string& label = "") {
+    return architecture + (label.empty() ? "-of-" : "-labelled-of-") + scene().ns();
   }
-
   // A node that only the pods of the flow may use, with the taint of its architecture.
-  Step AddNode(const std::string& architecture) {
-    std::string name = architecture + "-of-" + scene().ns();
+  Step AddNode(const std::string& architecture, const std::string& label = "") {
+    std::string name = NameOf(architecture, label);
     Json node = MakeNode(name, architecture);
     node["metadata"]["labels"][kPool] = scene().ns();
+    if (!label.empty()) node["metadata"]["labels"][label] = "true";
     node["spec"]["taints"] = Json::array({{{"key", std::string(api::kArchLabel)},
                                            {"value", architecture},
                                            {"effect", "NoSchedule"}}});
-    nodes_.push_back(name);
-    return Create(kNodes, node);
+    return nodes_.Add(std::move(node));
   }
   PodBuilder PooledPod(const std::string& name, const std::string& image) {
     return MakePod(name).Image(image).NodeSelector(kPool, scene().ns());
@@ -62,7 +60,7 @@ class AnyArchitectureFlow : public FlowFixture {
     return finished ? finished->output : "";
   }
 
-  std::vector<std::string> nodes_;
+  OwnNodes nodes_;
   const char* parent_ = std::getenv("TEST_TMPDIR");
   std::string folder_ = std::string(parent_ == nullptr ? "/tmp" : parent_) + "/any-architecture";
   DockerRegistry registry_{{.folder = folder_, .storage = folder_ + "/storage"}};
@@ -115,6 +113,53 @@ TEST_F(AnyArchitectureFlow, ABundleExcludesNoArchitecture) {
       .Await(Requires("both", {"riscv64"}))
       .Do(Create(MakePod("alone").Image(Repository("bundle"))))
       .Await(Requires("alone", {"amd64", "arm64", "ppc64le", "s390x"}));
+}
+
+// By the labels of node-feature-discovery, only while the plugin is enabled.
+TEST_F(AnyArchitectureFlow, NodesOfAmd64HaveTheLevelOfTheImages) {
+  auto entry = [&](const std::string& architecture, int level) {
+    return publisher_.PushEntry("levels", {"linux", architecture, "", level},
+                                inspection::kOciManifest);
+  };
+  publisher_.PushIndex("levels", "1", {entry("amd64", 3), entry("riscv64", 0)},
+                       inspection::kOciIndex);
+  publisher_.PushIndex(
+      "every", "1",
+      {publisher_.PushEntry("every", {"linux", "amd64"}, inspection::kOciManifest),
+       publisher_.PushEntry("every", {"linux", "amd64", "", 3}, inspection::kOciManifest)},
+      inspection::kOciIndex);
+  ASSERT_FALSE(HasFailure());
+  const std::string label = api::Amd64LevelLabel(3);
+  auto runs_on = [](const std::string& pod, const std::string& node, bool required) {
+    return OfPod(pod, "runs on " + node, [=](const Json& json) {
+      bool named = kube::DumpJson(json["spec"]["affinity"]).find("X86_64") != std::string::npos;
+      return NodeOf(json) == node && named == required;
+    });
+  };
+  ClusterConfigBuilder config =
+      DefaultClusterConfig().Set("/spec/plugins/architectureTolerations/enabled", true);
+  auto used = Use(ClusterConfigBuilder(config).Set("/spec/plugins/amd64Levels/enabled", true));
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "images for x86-64-v3");
+  flow.Do(AddNode("amd64"))
+      .Do(Create(PooledPod("every", Repository("every"))))
+      .Await(runs_on("every", NameOf("amd64"), false))
+      .Do(Create(PooledPod("web", Repository("levels"))))
+      .Await(EventAbout("web", std::string(api::kReasonPredicateSet), {label}))
+      .Await(OfPod("web", "finds no node",
+                   [](const Json& json) {
+                     const Json* scheduled = kube::ConditionOf(json, "PodScheduled");
+                     return scheduled != nullptr &&
+                            kube::StringAt(*scheduled, "reason") == "Unschedulable";
+                   }))
+      .Do(AddNode("amd64", label))
+      .Await(runs_on("web", NameOf("amd64", label), true), 60s)
+      .Never(GateRemovedWithoutItsDecision());
+  if (flow.failed()) return;
+  used = Use(config);
+  ASSERT_TRUE(used) << used.error();
+  flow.Do(Create(PooledPod("off", Repository("levels"))))
+      .Await(Requires("off", {"amd64", "riscv64"}));
 }
 
 TEST_F(AnyArchitectureFlow, TheFallbackMayBeAny) {

@@ -4,6 +4,7 @@
 // accepts requirement, preferences and tolerations in the write that removes the gate.
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/own_nodes.h"
 #include "kube/types/object_fields.h"
 
 namespace e2e {
@@ -58,14 +59,6 @@ Condition HasNoWebhookEntry() {
 
 class ArchitectureTaintsFlow : public FlowFixture {
  protected:
-  void TearDown() override {
-    for (const std::string& node : nodes_) {
-      auto deleted = scene().Delete(kNodes, node);
-      EXPECT_TRUE(deleted) << deleted.error();
-    }
-    FlowFixture::TearDown();
-  }
-
   // A node of the flow's own pool, with the taint KEY=ARCHITECTURE:EFFECT. kwok runs it on the kind
   // tier.
   Step AddNode(const std::string& architecture, const std::string& key, const std::string& effect) {
@@ -75,8 +68,7 @@ class ArchitectureTaintsFlow : public FlowFixture {
     node["metadata"]["labels"][kPool] = scene().ns();
     node["spec"]["taints"] =
         Json::array({{{"key", key}, {"value", architecture}, {"effect", effect}}});
-    nodes_.push_back(name);
-    return Create(kNodes, node);
+    return nodes_.Add(std::move(node));
   }
 
   // A pod that only nodes of the pool can run.
@@ -85,7 +77,7 @@ class ArchitectureTaintsFlow : public FlowFixture {
   }
 
  private:
-  std::vector<std::string> nodes_;
+  OwnNodes nodes_;
 };
 
 TEST_F(ArchitectureTaintsFlow, WithoutThePluginTaintsRepelPods) {

@@ -6,6 +6,7 @@
 
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/own_nodes.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
 
@@ -30,9 +31,11 @@ class ImagePlatformsFlow : public FlowFixture {
     registry_.emplace(inspection::DockerRegistryOptions{
         .program = Program(), .folder = folder, .storage = folder + "/storage"});
     publisher_.emplace(cluster().io(), registry_->port(), "");
-    kube::Result<> known =
-        UseClusterConfig(DefaultClusterConfig(), "[[registry]]\nlocation = \"" + registry_->host() +
-                                                     "\"\ninsecure = true\n");
+    Use(DefaultClusterConfig());
+  }
+  void Use(const ClusterConfigBuilder& config) {
+    kube::Result<> known = UseClusterConfig(
+        config, "[[registry]]\nlocation = \"" + registry_->host() + "\"\ninsecure = true\n");
     ASSERT_TRUE(known) << known.error();
   }
 
@@ -156,26 +159,17 @@ INSTANTIATE_TEST_SUITE_P(On, ImagePlatformsOnEachRegistryFlow,
 // The kubelets say which images their nodes have.
 class NodeImagesFlow : public ImagePlatformsFlow {
  protected:
-  void TearDown() override {
-    if (!node_.empty()) {
-      auto deleted = scene().Delete(kNodes, node_);
-      EXPECT_TRUE(deleted) << deleted.error();
-    }
-    FlowFixture::TearDown();
-  }
-
   // A node of `architecture` that has these images.
   Step AddNode(const std::string& architecture, const std::vector<std::string>& images) {
-    node_ = architecture + "-of-" + scene().ns();
-    Json node = MakeNode(node_, architecture);
+    Json node = MakeNode(architecture + "-of-" + scene().ns(), architecture);
     for (const std::string& image : images) {
       Json names = Json::array({image});
       node["status"]["images"].push_back({{"names", names}, {"sizeBytes", 1}});
     }
-    return Create(kNodes, std::move(node));
+    return nodes_.Add(std::move(node));
   }
 
-  std::string node_;
+  OwnNodes nodes_;
 };
 
 TEST_F(NodeImagesFlow, TellOfImagesThatNoRegistryHas) {
@@ -184,6 +178,9 @@ TEST_F(NodeImagesFlow, TellOfImagesThatNoRegistryHas) {
   auto pod = [](const std::string& name, const std::string& image, const char* policy) {
     return MakePod(name).Image(image).Set("/spec/containers/0/imagePullPolicy", policy);
   };
+  // Longer than between two lists of nodes: earlier flows may have asked for one.
+  Use(DefaultClusterConfig().Set("/spec/inspectionRetryPeriod", "30s"));
+  if (HasFailure()) return;
   Flow(scene(), "images that are only on nodes")
       .Do(AddNode("s390x", {loaded, lost}))
       .Do(Create(pod("never", loaded, "Never")))

@@ -2,6 +2,7 @@
 #include "e2e/framework/rules.h"
 
 #include "api/names.h"
+#include "e2e/framework/other_gates.h"
 
 namespace e2e {
 
@@ -32,7 +33,7 @@ Result<> GateRemovedWithItsDecision(const Json& before, const Json& after) {
     const Json* field_after = kube::Find(after, field);
     bool changed = (field_before == nullptr) != (field_after == nullptr) ||
                    (field_before != nullptr && *field_before != *field_after);
-    if (changed && !dropped)
+    if (changed && !dropped && !IsFirstDecision(before, after))
       return Error::Invalid(std::string(field) + " changed without a gate being removed, " +
                             Between(before, after));
   }

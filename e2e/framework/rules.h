@@ -9,7 +9,8 @@ namespace e2e {
 // I1: the cluster gate was removed while the pod had the local gate.
 PodRule ClusterGateRemovedBeforeLocal();
 // I2: a write changed preferences, requirement or tolerations without removing a gate, or removed a
-// gate without setting its label.
+// gate without setting its label. The first write for a pod with gates of other controllers is none
+// (other_gates.h).
 PodRule GateRemovedWithoutItsDecision();
 // The first event of the pod has no cluster gate.
 PodRule CreatedWithoutClusterGate();

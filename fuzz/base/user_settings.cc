@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 #include "fuzz/base/bytes.h"
 
@@ -59,6 +60,10 @@ bool IsOneOf(const NodeSelectorRequirement& expression, std::string_view label) 
          !expression.values().empty();
 }
 
+bool IsLevel(const NodeSelectorRequirement& expression) {
+  return api::LevelOfAmd64Label(expression.key()) > 0 && expression.operator_() == "Exists";
+}
+
 // Removes a requirement behind the first `own` expressions: the architecture, the operating system
 // if the images need another one, and its build.
 void RemoveRequirementBehind(int own, NodeSelectorTerm& term) {
@@ -69,15 +74,21 @@ void RemoveRequirementBehind(int own, NodeSelectorTerm& term) {
   for (std::string_view label : {api::kOsLabel, api::kWindowsBuildLabel}) {
     if (somewhere && next < expressions.size() && IsOneOf(expressions[next], label)) ++next;
   }
+  if (somewhere && next < expressions.size() && IsLevel(expressions[next])) ++next;
   if (next == expressions.size()) expressions.DeleteSubrange(own, next - own);
 }
 
 void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
   auto& terms = *after.mutable_node_selector_terms();
   if (before.node_selector_terms().empty()) {
-    if (terms.size() != 1) return;
-    RemoveRequirementBehind(0, terms[0]);
-    if (terms[0].match_fields().empty() && terms[0].match_expressions().empty()) terms.RemoveLast();
+    // One of amd64 alone, if it needs a level.
+    if (terms.size() > 2) return;
+    for (int i = terms.size() - 1; i >= 0; --i) {
+      int before_removal = terms[i].match_expressions_size();
+      RemoveRequirementBehind(0, terms[i]);
+      bool removed = terms[i].match_expressions_size() < before_removal;
+      if (removed && terms[i].match_fields().empty()) terms.DeleteSubrange(i, 1);
+    }
     return;
   }
   for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {
@@ -87,6 +98,28 @@ void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
     if (!empty && !ConstrainsArchitecture(own))
       RemoveRequirementBehind(own.match_expressions_size(), terms[i]);
   }
+}
+
+// Of a pod that has a requirement by its labels: what was appended to it when it became narrower.
+void RemoveNarrowing(const NodeSelector& before, NodeSelector& after) {
+  auto& terms = *after.mutable_node_selector_terms();
+  for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {
+    if (!ConstrainsArchitecture(before.node_selector_terms(i))) continue;
+    auto& expressions = *terms[i].mutable_match_expressions();
+    int own = before.node_selector_terms(i).match_expressions_size();
+    auto is_ours = [](const NodeSelectorRequirement& expression) {
+      return IsRequirement(expression) || IsOneOf(expression, api::kOsLabel) ||
+             IsOneOf(expression, api::kWindowsBuildLabel) || IsLevel(expression);
+    };
+    if (expressions.size() > own &&
+        std::all_of(expressions.begin() + own, expressions.end(), is_ours))
+      expressions.DeleteSubrange(own, expressions.size() - own);
+  }
+}
+
+bool HasRequirement(const Pod& pod) {
+  auto label = pod.metadata().labels().find(std::string(api::kNodeAffinityLabel));
+  return label != pod.metadata().labels().end() && label->second == api::kSet;
 }
 
 bool IsPreference(const PreferredSchedulingTerm& term) {
@@ -121,6 +154,10 @@ void RemoveDecision(const Pod& before, Pod& after) {
   Affinity& affinity = *after.mutable_spec()->mutable_affinity();
   NodeAffinity& nodes = *affinity.mutable_node_affinity();
   const NodeAffinity& own = before.spec().affinity().node_affinity();
+  if (HasRequirement(before) && nodes.has_required_during_scheduling_ignored_during_execution()) {
+    RemoveNarrowing(own.required_during_scheduling_ignored_during_execution(),
+                    *nodes.mutable_required_during_scheduling_ignored_during_execution());
+  }
   bool constrained = before.spec().node_selector().contains(std::string(api::kArchLabel));
   if (!constrained && nodes.has_required_during_scheduling_ignored_during_execution()) {
     NodeSelector& required = *nodes.mutable_required_during_scheduling_ignored_during_execution();

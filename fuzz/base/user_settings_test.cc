@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 #include "kube/testing/make_pod.h"
 
@@ -134,6 +135,16 @@ TEST(UserSettingsTest, APodWithoutAffinity) {
   AddExpression(*RequiredOf(after).add_node_selector_terms(), api::kArchLabel, "amd64");
   AddPreference(after, api::kArchLabel, "amd64");
   EXPECT_TRUE(KeepsUserSettings(before, after));
+  // Of amd64 with a level, which has a label of its own.
+  Pod with_level = after;
+  kube::core::NodeSelectorTerm& amd64 = *RequiredOf(with_level).add_node_selector_terms();
+  AddExpression(amd64, api::kArchLabel, "amd64");
+  kube::core::NodeSelectorRequirement& level = *amd64.add_match_expressions();
+  level.set_key(api::Amd64LevelLabel(3));
+  level.set_operator_("Exists");
+  EXPECT_TRUE(KeepsUserSettings(before, with_level));
+  level.set_operator_("DoesNotExist");
+  EXPECT_FALSE(KeepsUserSettings(before, with_level));
   RequiredOf(after).add_node_selector_terms();
   EXPECT_FALSE(KeepsUserSettings(before, after));
 }
@@ -150,6 +161,26 @@ TEST(UserSettingsTest, AUserWhoChoseTheArchitecture) {
   after = prefers;
   AddPreference(after, api::kArchLabel, "amd64");
   EXPECT_FALSE(KeepsUserSettings(prefers, after));
+}
+
+// Only of a pod whose label says that it has a requirement.
+TEST(UserSettingsTest, ARequirementMayBecomeNarrower) {
+  for (bool labelled : {true, false}) {
+    Pod before = UsersPod();
+    if (labelled)
+      (*before.mutable_metadata()->mutable_labels())[std::string(api::kNodeAffinityLabel)] = "set";
+    Pod narrower = before;
+    auto& term = *RequiredOf(narrower).mutable_node_selector_terms(1);
+    AddExpression(term, api::kArchLabel, "arm64");
+    AddExpression(term, api::kOsLabel, "windows");
+    EXPECT_EQ(KeepsUserSettings(before, narrower), labelled);
+    AddExpression(term, "zone", "a");
+    EXPECT_FALSE(KeepsUserSettings(before, narrower));
+    Pod changed = before;
+    RequiredOf(changed).mutable_node_selector_terms(1)->mutable_match_expressions(0)->set_values(
+        0, "amd64");
+    EXPECT_FALSE(KeepsUserSettings(before, changed));
+  }
 }
 
 }  // namespace

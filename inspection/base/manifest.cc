@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "inspection/base/reference.h"
 #include "kube/base/ascii.h"
@@ -69,6 +70,14 @@ bool IsAnnotatedReference(const Json& entry) {
   return false;
 }
 
+// "v3" -> 3; 0 for "v1", which every amd64 has, and for other texts.
+int Amd64Level(std::string_view variant) {
+  for (int level = api::kMinAmd64Level; level <= api::kMaxAmd64Level; ++level) {
+    if (variant == "v" + std::to_string(level)) return level;
+  }
+  return 0;
+}
+
 // "" for linux: runtimes take an absent name for their own, and they run linux images.
 std::optional<Platform> ParsePlatform(const Json& json) {
   std::string named = Text(json, "os");
@@ -77,7 +86,8 @@ std::optional<Platform> ParsePlatform(const Json& json) {
   if (!os || !architecture) return std::nullopt;
   std::string build;
   if (*os == placement::kWindows) build = WindowsBuild(Text(json, "os.version"));
-  return Platform{std::move(*os), std::move(*architecture), std::move(build)};
+  int level = *architecture == placement::kAmd64 ? Amd64Level(Text(json, "variant")) : 0;
+  return Platform{std::move(*os), std::move(*architecture), std::move(build), level};
 }
 
 // Whether only the image's config can tell its platform.

@@ -248,6 +248,28 @@ TEST(ManifestTest, OtherNamesOfArchitecturesAreMappedToGo) {
   EXPECT_EQ(NormalizeArchitecture("amd64,arm64"), std::nullopt);
 }
 
+TEST(ManifestTest, AnImageForALevelOfX8664NamesIt) {
+  struct Row {
+    const char* architecture;
+    const char* variant;
+    int level;
+  };
+  const Row kRows[] = {{"amd64", "v1", 0}, {"amd64", "v2", 2}, {"x86_64", "v3", 3},
+                       {"amd64", "v4", 4}, {"amd64", "v5", 0}, {"amd64", "3", 0},
+                       {"amd64", "", 0},   {"arm64", "v3", 0}};
+  for (const Row& row : kRows) {
+    std::string fields = R"({"os":"linux","architecture":")" + std::string(row.architecture) +
+                         R"(","variant":")" + row.variant + "\"}";
+    auto index = ParseManifest(Index(Entry(fields)));
+    ASSERT_TRUE(index) << index.error();
+    ASSERT_EQ(index->platforms.size(), 1u);
+    EXPECT_EQ(index->platforms[0].amd64_level, row.level) << fields;
+    auto config = ParseImageConfig(fields);
+    ASSERT_TRUE(config) << config.error();
+    EXPECT_EQ(config->platform.amd64_level, row.level) << fields;
+  }
+}
+
 // A pod with such a label would look like one of the operator's own.
 TEST(ManifestTest, ALabelOfTheOperatorIsNoArchitecture) {
   EXPECT_EQ(NormalizeArchitecture("Operand"), std::nullopt);

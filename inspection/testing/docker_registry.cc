@@ -29,6 +29,15 @@ std::string PathOf(RegistryProgram program) {
   return assets == nullptr ? "" : std::string(assets) + "/distribution";
 }
 
+// The members of a platform, as an index entry and an image config have them.
+std::string MembersOf(const Platform& platform) {
+  std::string members =
+      R"("os":")" + platform.os + R"(","architecture":")" + platform.architecture + "\"";
+  if (platform.amd64_level > 0)
+    members += R"(,"variant":"v)" + std::to_string(platform.amd64_level) + "\"";
+  return members;
+}
+
 }  // namespace
 
 std::string NameOf(RegistryProgram program) {
@@ -127,8 +136,7 @@ std::string Publisher::PushManifest(const std::string& repository, const std::st
 std::string Publisher::PushImage(const std::string& repository, const std::string& tag,
                                  const Platform& platform, std::string_view type,
                                  const std::string& labels) {
-  std::string config = R"({"os":")" + platform.os + R"(","architecture":")" +
-                       platform.architecture + R"(","config":{"Labels":)" + labels +
+  std::string config = "{" + MembersOf(platform) + R"(,"config":{"Labels":)" + labels +
                        R"(},"rootfs":{"type":"layers","diff_ids":[]}})";
   std::string config_type = type == kOciManifest ? "application/vnd.oci.image.config.v1+json"
                                                  : "application/vnd.docker.container.image.v1+json";
@@ -153,8 +161,7 @@ std::string Publisher::PushEntry(const std::string& repository, const Platform& 
                                  std::string_view type, const std::string& more) {
   std::string digest = PushImage(repository, "", platform, type);
   return R"({"mediaType":")" + std::string(type) + R"(","size":1,"digest":")" + digest +
-         R"(","platform":{"os":")" + platform.os + R"(","architecture":")" + platform.architecture +
-         R"("})" + more + "}";
+         R"(","platform":{)" + MembersOf(platform) + "}" + more + "}";
 }
 
 }  // namespace inspection

@@ -69,6 +69,8 @@ class FakeInspector final : public ImageInspector {
     default_ = OnLinux(linux);
     changed_.NotifyAll();
   }
+  // Other images have no result until there is one.
+  void ClearDefault() { default_.reset(); }
   // Makes Cached() return the result of `image`.
   void SetCached(const std::string& image) { cached_.insert(image); }
 

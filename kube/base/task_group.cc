@@ -29,13 +29,21 @@ struct TaskGroup::State {
     std::string name;
     uint64_t id = 0;
     asio::cancellation_signal cancel;
+    asio::cancellation_type asked = asio::cancellation_type::none;
+
+    // Asks again for what was asked before: Asio keeps the last request only, and a weaker one
+    // would let a cancelled task begin further operations.
+    void Cancel(asio::cancellation_type type) {
+      asked |= type;
+      cancel.emit(asked);
+    }
   };
 
-  // emit() may end and erase its task: advance before.
+  // Cancel() may end and erase its task: advance before.
   void CancelAll(asio::cancellation_type type) {
     for (auto task = tasks.begin(); task != tasks.end();) {
       auto next = std::next(task);
-      task->cancel.emit(type);
+      task->Cancel(type);
       task = next;
     }
   }
@@ -78,7 +86,7 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
   // The task may have ended already.
   auto is_it = [id](const State::Task& candidate) { return candidate.id == id; };
   auto spawned = std::find_if(state_->tasks.begin(), state_->tasks.end(), is_it);
-  if (spawned != state_->tasks.end()) spawned->cancel.emit(kRequestStop);
+  if (spawned != state_->tasks.end()) spawned->Cancel(kRequestStop);
 }
 
 Async<> TaskGroup::Stop(Clock& clock, Duration grace) {

@@ -6,6 +6,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <optional>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -105,6 +106,50 @@ TEST_F(TaskGroupTest, ATaskThatFinishesItsWorkIsCancelledAfterTheGrace) {
   EXPECT_EQ(stopped_->error().message(), "tasks still running: long");
   EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1min)).has_value());
   EXPECT_TRUE(long_cancelled);
+}
+
+asio::awaitable<void> TryAgainOnce(Clock& clock, int& cancelled) {
+  co_await IgnoreCancellation();
+  co_await FinishWhenStopped();
+  Result<> first = co_await clock.Sleep(1h);
+  Result<> second = co_await clock.Sleep(1h);
+  cancelled = !first + !second;
+}
+
+TEST_F(TaskGroupTest, ATaskThatGoesOnAfterItsCancellationIsCancelledAgain) {
+  int cancelled = 0;
+  tasks_.Spawn("again", TryAgainOnce(clock_, cancelled));
+  Drain(context_);
+  StartStop(10s);
+  Drain(context_);
+  Advance(10s);
+  ASSERT_TRUE(stopped_.has_value());
+  ASSERT_TRUE(FailedWith(*stopped_, Code::kDeadlineExceeded));
+  EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1min)).has_value());
+  EXPECT_EQ(cancelled, 2);
+}
+
+asio::awaitable<void> StopTwice(TaskGroup& tasks, Clock& clock, std::vector<Result<>>& stops) {
+  co_await IgnoreCancellation();
+  for (int i = 0; i < 2; ++i) {
+    Result<> stopped = co_await tasks.Stop(clock, 10s);
+    stops.push_back(stopped);
+  }
+}
+
+// The second Stop() begins before the operation that the first one cancelled has ended.
+TEST_F(TaskGroupTest, AnotherStopTakesBackNoCancellation) {
+  int cancelled = 0;
+  tasks_.Spawn("again", TryAgainOnce(clock_, cancelled));
+  std::vector<Result<>> stops;
+  TaskGroup stoppers(context_.get_executor());
+  stoppers.Spawn("stop twice", StopTwice(tasks_, clock_, stops));
+  Drain(context_);
+  Advance(10s);
+  ASSERT_EQ(stops.size(), 2u);
+  EXPECT_TRUE(FailedWith(stops[0], Code::kDeadlineExceeded));
+  EXPECT_TRUE(stops[1]) << stops[1].error();
+  EXPECT_EQ(cancelled, 2);
 }
 
 asio::awaitable<void> SpawnWhenCancelled(Clock& clock, TaskGroup& tasks, int& ended) {

@@ -402,8 +402,9 @@ TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndFreesItsSlot) {
 // A task that goes on after its cancellation, for example to write a status.
 TEST_F(HttpPoolTest, ACancelledTaskBeginsNoCall) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
+    const std::string empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     std::optional<ScriptedRequest> first = co_await peer.ReadRequest();
-    if (first) co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
+    if (first) co_await peer.Write(empty);
     co_await peer.UntilClosed();
   });
   std::unique_ptr<HttpPool> pool = PoolFor(server);

@@ -33,11 +33,11 @@ constexpr int kMaxRatio = 8;
 class ConditionCostFlow : public PolicyFlow {
  protected:
   void SetUp() override {
+    PolicyFlow::SetUp();
+    if (HasFatalFailure()) return;
 #ifdef BUILT_WITH_SANITIZER
     GTEST_SKIP() << "pods of 3 MB take minutes";
 #endif
-    PolicyFlow::SetUp();
-    if (HasFatalFailure()) return;
     auto made = Scene::Make(cluster(), "conditions", Json::object());
     ASSERT_TRUE(made) << made.error();
     conditions_ = std::move(*made);

@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "e2e/cluster_harness/nodes.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/cluster_harness/stop_programs.h"
+#include "e2e/framework/own_nodes.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "scheduling-policies/flows/policy_conditions.h"
@@ -30,6 +32,10 @@ constexpr int kObjectsEach = 4;
 // Gated pods of 60 KB: the cluster controller keeps 48 MiB, 16 MiB of a namespace.
 constexpr int kGreedyNamespaces = 3;
 constexpr int kPodsEach = 290;
+// Of the names of images on nodes, the cluster controller keeps 4 MiB with digests (71 bytes each)
+// and 2 MiB with tags.
+constexpr int kLargeNodes = 60;
+constexpr int kImagesEach = 1000;
 constexpr int kPercent = 60;
 
 Json Metadata(const std::string& ns, const std::string& name) {
@@ -50,10 +56,10 @@ Json Expressions(int count) {
 class MemoryBudgetsFlow : public PolicyFlow {
  protected:
   void SetUp() override {
+    PolicyFlow::SetUp();
 #ifdef BUILT_WITH_SANITIZER
     GTEST_SKIP() << "a sanitizer build needs more memory";
 #endif
-    PolicyFlow::SetUp();
   }
   void TearDown() override {
     for (const std::string& ns : namespaces_)
@@ -151,6 +157,35 @@ class MemoryBudgetsFlow : public PolicyFlow {
       }
     }
   }
+  // Tenants choose the images that nodes pull.
+  void FillNodes() {
+    const std::string repository = "registry.example/" + std::string(180, 'r');
+    for (int i = 0; i < kLargeNodes; ++i) {
+      Json node = MakeNode("large-" + std::to_string(i) + "-of-" + scene().ns(), "s390x");
+      node["spec"]["unschedulable"] = true;
+      Json& images = node["status"]["images"] = Json::array();
+      for (int j = 0; j < kImagesEach; ++j) {
+        std::string number = std::to_string(1'000'000 + i * kImagesEach + j);
+        std::string digest = "registry.example/app@sha256:" + std::string(57, 'a') + number;
+        Json names = Json::array({digest, repository + ":" + number});
+        images.push_back({{"names", names}, {"sizeBytes", 1}});
+      }
+      Flow(scene(), "a node with many images").Do(nodes_.Add(std::move(node)));
+      if (HasFailure()) return;
+    }
+  }
+  // Nodes are listed for a pod that finds no image there, and once more for its last attempt.
+  void ListNodesTwice() {
+    auto pod = [](const std::string& name, const std::string& image) {
+      return MakePod(name).Image(image).Set("/spec/containers/0/imagePullPolicy", "Never");
+    };
+    std::string first = std::string(57, 'a') + "1000000";
+    Flow(scene(), "images of nodes")
+        .Do(Create(pod("loaded", "registry.example/app@sha256:" + first)))
+        .Do(Create(pod("absent", "registry.example/absent:1")))
+        .Await(Requires("loaded", {"s390x"}), 240s)
+        .Await(Ungated("absent"), 240s);
+  }
   // About the status of a config in another namespace than the scene's.
   Condition OfStatus(const std::string& ns, const std::string& config, const std::string& what,
                      std::function<bool(const Json& body)> holds) {
@@ -220,6 +255,7 @@ class MemoryBudgetsFlow : public PolicyFlow {
     }
   }
 
+  OwnNodes nodes_;
   std::vector<std::string> namespaces_;
   std::vector<std::string> greedy_;
 };
@@ -238,6 +274,7 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   FillConfigsAndPolicies();
   if (HasFailure()) return;
   flow.Await(TooLarge(namespaces_.back(), "c3"), 120s);
+  FillNodes();
   FillPods();
   if (HasFailure() || flow.failed()) return;
   // All restart with what is there.
@@ -261,6 +298,7 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
                 }},
                300s);
   }
+  ListNodesTwice();
   ExpectFarBelowLimit("operator", ops);
   ExpectFarBelowLimit("cluster-controller", ops);
   // Also those of policies: one program.

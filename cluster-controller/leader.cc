@@ -46,14 +46,15 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
                    inspector_, additions_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
                    large_pods_, cluster_configs_}),
       controller_({.name = kController, .workers = options.workers}, large_pods_, parts_.clock,
-                  &parts_.observer),
-      templates_({options.ns, parts_.client, parts_.clock, parts_.events, configs_, inspector_,
-                  namespaces_, parts_.template_metrics}) {
+                  &parts_.observer) {
   parts_.current = this;
   parts_.known.BeginTerm();
   parts_.shards.BeginTerm();
 
   large_pods_.Serve(reconciler_);
+  for (const NewTermFeature& create : options.features)
+    features_.push_back(create({options.ns, parts_.client, parts_.clock, parts_.events, configs_,
+                                inspector_, namespaces_}));
 
   // The events that enqueue pods.
   pods_.OnChange([this](EventType type, const ObjectKey& pod) { OnPod(type, pod); });
@@ -65,7 +66,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     system_config_.Apply();
     for (const std::unique_ptr<PodAdditions>& additions : additions_)
       additions->Follow(type == EventType::kDeleted ? nullptr : &config);
-    templates_.Follow(type == EventType::kDeleted ? nullptr : &config);
+    for (const std::unique_ptr<TermFeature>& feature : features_)
+      feature->Follow(type == EventType::kDeleted ? nullptr : &config);
     // Its deletion ends the backoff of all pods.
     if (!config.metadata().has_deletion_timestamp()) return;
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
@@ -91,7 +93,10 @@ void Leader::OnPod(EventType type, const ObjectKey& pod) {
 }
 
 void Leader::Wake(const ObjectKey& key) {
-  if (!templates_.Wake(key)) controller_.Enqueue(key);
+  for (const std::unique_ptr<TermFeature>& feature : features_) {
+    if (feature->Wake(key)) return;
+  }
+  controller_.Enqueue(key);
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
@@ -115,7 +120,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!synced) co_return;
   system_config_.Apply();
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
-  tasks.Spawn("templates", templates_.Run());
+  for (const std::unique_ptr<TermFeature>& feature : features_) feature->Start(tasks);
   synced = co_await pods_.WaitForSync();
   if (synced) reconciler_.ForgetDeleted();
 }

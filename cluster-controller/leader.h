@@ -22,9 +22,7 @@
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
-#include "cluster-controller/template_metrics.h"
-#include "cluster-controller/template_reconciler.h"
-#include "cluster-controller/templates.h"
+#include "cluster-controller/term_feature.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
@@ -57,6 +55,8 @@ struct LeaderOptions {
   inspection::NodeFilePaths files;
   // What features add to pods.
   std::vector<NewPodAdditions> additions;
+  // What features do beside.
+  std::vector<NewTermFeature> features;
 };
 
 class Leader;
@@ -72,7 +72,6 @@ struct LeaderParts {
   KnownPods& known;
   ShardWatch& shards;
   PlacementMetrics& metrics;
-  TemplateMetrics& template_metrics;
   kube::ControllerObserver& observer;
 };
 
@@ -90,7 +89,7 @@ class Leader final : public kube::Term {
 
  private:
   void OnPod(kube::EventType type, const kube::ObjectKey& pod);
-  // Something is there that the pod, or a template (TemplateKey()), waits for.
+  // Something is there that the pod, or an object of a feature, waits for.
   void Wake(const kube::ObjectKey& key);
 
   LeaderParts parts_;
@@ -117,7 +116,7 @@ class Leader final : public kube::Term {
   kube::LargePods large_pods_;
   PodReconciler reconciler_;
   kube::Controller controller_;
-  Templates templates_;
+  std::vector<std::unique_ptr<TermFeature>> features_;
 };
 
 }  // namespace cluster_controller

@@ -15,7 +15,6 @@
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
-#include "cluster-controller/template_metrics.h"
 #include "inspection/config/node_file_flags.h"
 #include "kube/base/app.h"
 #include "kube/controller/controller_metrics.h"
@@ -24,6 +23,8 @@
 #include "kube/program/protected_metrics.h"
 #include "kube/server/metrics_server.h"
 #include "scheduling-policies/cluster-controller/missed_policies.h"
+#include "templates/template_feature.h"
+#include "templates/template_metrics.h"
 
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace, with the Lease and the objects that the "
@@ -59,16 +60,21 @@ kube::Async<> Serve(kube::Program& program) {
 
   // Work, while this replica holds the Lease.
   PlacementMetrics placement_metrics(metrics);
-  TemplateMetrics template_metrics(metrics);
   kube::ControllerMetrics controller_metrics(metrics, clock, kController, FLAGS_workers);
   KnownPods known(clock);
   kube::Gauge& oldest = metrics.AddGauge("mto_ppo_oldest_gated_pod_seconds",
                                          "Time since the longest gated pod was first observed");
   metrics.OnRender([&] { oldest.Set(std::chrono::duration<double>(known.OldestAge()).count()); });
   ShardWatch shards(clock);
-  LeaderParts parts{
-      leader,           program.executor(), client, clock, events, known, shards, placement_metrics,
-      template_metrics, controller_metrics};
+  LeaderParts parts{leader,
+                    program.executor(),
+                    client,
+                    clock,
+                    events,
+                    known,
+                    shards,
+                    placement_metrics,
+                    controller_metrics};
   LeaderOptions options{.ns = FLAGS_namespace,
                         .workers = FLAGS_workers,
                         .excluded_namespaces = std::move(*excluded),
@@ -76,6 +82,14 @@ kube::Async<> Serve(kube::Program& program) {
   // Features that add to pods.
   options.additions.push_back([&client, &clock] {
     return std::make_unique<policy::MissedPolicies>(client, clock, FLAGS_namespace);
+  });
+  // The plugins templates and daemonSets.
+  templates::TemplateMetrics template_metrics(metrics);
+  kube::ControllerMetrics template_controller(metrics, clock, templates::kController,
+                                              templates::kWorkers);
+  options.features.push_back([&template_metrics, &template_controller](const TermParts& term) {
+    return std::make_unique<templates::TemplateFeature>(term, template_metrics,
+                                                        &template_controller);
   });
   kube::LeaseOptions lease{.ns = FLAGS_namespace, .name = std::string(api::kControllerName)};
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/architecture.h"
 #include "api/names.h"
 #include "kube/codec/codec.h"
 #include "kube/codec/fields.h"
@@ -27,12 +28,33 @@ using kube::workloads::Taint;
 constexpr int kMetadata = 1;
 constexpr int kSpec = 2;
 
-// The DaemonSet controller tolerates these taints for all of its pods.
-constexpr std::string_view kTolerated[] = {
-    "node.kubernetes.io/not-ready",          "node.kubernetes.io/unreachable",
-    "node.kubernetes.io/disk-pressure",      "node.kubernetes.io/memory-pressure",
-    "node.kubernetes.io/pid-pressure",       "node.kubernetes.io/unschedulable",
-    "node.kubernetes.io/network-unavailable"};
+// core/v1 PodSpec.hostNetwork, which the .proto does not have: its number, and the field when true.
+constexpr int kHostNetwork = 11;
+constexpr std::string_view kOnHostNetwork = "\x58\x01";
+
+// The DaemonSet controller tolerates these taints for its pods.
+struct ToleratedTaint {
+  std::string_view key;
+  std::string_view effect;
+  bool only_host_network = false;
+};
+constexpr ToleratedTaint kTolerated[] = {
+    {"node.kubernetes.io/not-ready", "NoExecute"},
+    {"node.kubernetes.io/unreachable", "NoExecute"},
+    {"node.kubernetes.io/disk-pressure", "NoSchedule"},
+    {"node.kubernetes.io/memory-pressure", "NoSchedule"},
+    {"node.kubernetes.io/pid-pressure", "NoSchedule"},
+    {"node.kubernetes.io/unschedulable", "NoSchedule"},
+    {"node.kubernetes.io/network-unavailable", "NoSchedule", /*only_host_network=*/true}};
+
+bool OnHostNetwork(const PodSpec& spec) {
+  bool on = false;
+  FieldReader fields(spec.unknown_fields());
+  while (fields.Next()) {
+    if (fields.number() == kHostNetwork) on = fields.whole() == kOnHostNetwork;
+  }
+  return on;
+}
 
 std::optional<int64_t> Number(const std::string& text) {
   int64_t number = 0;
@@ -86,8 +108,11 @@ bool Tolerates(const Toleration& toleration, const Taint& taint) {
 
 bool Repels(const Taint& taint, const PodSpec& spec) {
   if (taint.effect() != "NoSchedule" && taint.effect() != "NoExecute") return false;
-  if (std::find(std::begin(kTolerated), std::end(kTolerated), taint.key()) != std::end(kTolerated))
-    return false;
+  auto by_controller = [&](const ToleratedTaint& tolerated) {
+    return tolerated.key == taint.key() && tolerated.effect == taint.effect() &&
+           (!tolerated.only_host_network || OnHostNetwork(spec));
+  };
+  if (std::any_of(std::begin(kTolerated), std::end(kTolerated), by_controller)) return false;
   return std::none_of(spec.tolerations().begin(), spec.tolerations().end(),
                       [&](const Toleration& toleration) { return Tolerates(toleration, taint); });
 }
@@ -130,6 +155,7 @@ PodSpec NodeConstraintsOf(const PodSpec& spec) {
          ->mutable_required_during_scheduling_ignored_during_execution() =
         affinity.required_during_scheduling_ignored_during_execution();
   }
+  if (OnHostNetwork(spec)) constraints.mutable_unknown_fields()->append(kOnHostNetwork);
   return constraints;
 }
 
@@ -150,11 +176,18 @@ bool RunsOn(const PodSpec& spec, const NodeView& node) {
                       [&](const Taint& taint) { return Repels(taint, spec); });
 }
 
-bool SupportNode(const CommonPlatforms& images, const NodeView& node) {
+std::string PlatformOf(const NodeView& node) {
   std::string architecture = node.Label(api::kArchLabel);
-  if (images.every || architecture.empty()) return true;
+  if (!api::IsArchitectureName(architecture)) return "";
   std::string os = node.Label(api::kOsLabel);
-  return images.On(os.empty() ? std::string(kLinux) : os).contains(architecture);
+  return (IsOsName(os) ? os : std::string(kLinux)) + "/" + architecture;
+}
+
+bool SupportNode(const CommonPlatforms& images, const NodeView& node) {
+  std::string platform = PlatformOf(node);
+  if (images.every || platform.empty()) return true;
+  size_t slash = platform.find('/');
+  return images.On(platform.substr(0, slash)).contains(platform.substr(slash + 1));
 }
 
 }  // namespace placement

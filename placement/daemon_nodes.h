@@ -28,14 +28,17 @@ struct NodeView {
 // Errors: kInvalid.
 kube::Result<NodeView> ParseNode(std::string_view node);
 
-// The part of a pod spec that decides, to be kept instead of all of it.
+// The part of a pod spec that decides, to be kept instead of all of it: node selector, required
+// node affinity, tolerations and hostNetwork.
 kube::core::PodSpec NodeConstraintsOf(const kube::core::PodSpec& spec);
 
 // True if the DaemonSet controller creates a pod with this spec on the node.
 bool RunsOn(const kube::core::PodSpec& spec, const NodeView& node);
 
-// False if the images cannot run on the node. True for a node without an architecture label: that
-// one is not known.
+// "linux/arm64", of the node's labels; "" if the architecture is not known.
+std::string PlatformOf(const NodeView& node);
+
+// False if the images cannot run on the node. True for a node whose platform is not known.
 bool SupportNode(const CommonPlatforms& images, const NodeView& node);
 
 }  // namespace placement

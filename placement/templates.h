@@ -19,14 +19,16 @@
 
 namespace placement {
 
-// True for a Job that was created suspended and never started, which no call of this file has
-// changed: the API server allows to change its template (KEP-2926).
-bool IsUnstarted(const kube::workloads::Job& job);
+// True for a Job that is suspended and does not run, and whose template no call of this file has
+// changed: the API server allows to change it (KEP-2926). It may have run before: the controller of
+// Jobs removes the start time when a Job is suspended.
+bool MayTakeRequirement(const kube::workloads::Job& job);
 
 // True for a DaemonSet whose spec was never changed, by anyone.
-bool IsUnchanged(const kube::workloads::DaemonSet& daemon_set);
+bool MayTakeRequirement(const kube::workloads::DaemonSet& daemon_set);
 
-// A pod of the template, in `ns`. It has no name.
+// Of a pod of the template, in `ns`, only what decides: labels, images with their pull policies and
+// secrets, and on which nodes it runs. It has no name.
 kube::core::Pod PodOf(const std::string& ns, const kube::workloads::PodTemplateSpec& pod_template);
 
 // False if pods like `pod` get no requirement: they are ignored or opt out (ignored.h), or their

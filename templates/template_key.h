@@ -9,7 +9,7 @@
 
 #include "kube/types/resource.h"
 
-namespace cluster_controller {
+namespace templates {
 
 inline constexpr std::string_view kJobs = "jobs";
 inline constexpr std::string_view kDaemonSets = "daemonsets";
@@ -32,4 +32,4 @@ inline std::optional<NamedWorkload> ParseTemplateKey(const kube::ObjectKey& key)
   return NamedWorkload{key.name.substr(0, slash), {key.ns, key.name.substr(slash + 1)}};
 }
 
-}  // namespace cluster_controller
+}  // namespace templates

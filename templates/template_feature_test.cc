@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster-controller/templates.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +14,7 @@
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/template_key.h"
+#include "cluster-controller/templates.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/fake_api_server.h"

@@ -64,7 +64,7 @@ ALLOWED = {
     "cluster-controller": {
         "kube", "api", "placement", "rules", "watches", "writes", "inspection"
     },
-    "templates": {"kube", "api", "placement", "watches", "cluster-controller"},
+    "templates": {"kube", "api", "placement", "watches", "inspection", "cluster-controller"},
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},

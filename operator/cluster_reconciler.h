@@ -100,8 +100,10 @@ class ClusterReconciler final : public kube::Reconciler {
                                               const std::string& log);
   // The controller's permission to watch `secret`; without a name it is removed.
   kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
-  // The controller's permissions for templates; `objects`: TemplateRights().
-  kube::Async<> ApplyTemplateRights(DesiredObjects objects, const std::string& log);
+  // The controller's permissions for templates, each whether or not the others can be applied.
+  // Returns: false if there is a reason to repeat it soon. Errors: kCancelled.
+  kube::Async<bool> ApplyTemplateRights(const Config& config, const std::string& log);
+  kube::Async<> ApplyTemplateRight(DesiredObject object, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
   // there was an object.
   kube::Async<bool> RemoveForeignOperands(const DesiredObjects& operands, const std::string& log);

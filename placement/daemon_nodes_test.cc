@@ -90,8 +90,6 @@ TEST(DaemonNodesTest, TaintsRepelPodsUnlessTheyAreTolerated) {
   PodSpec spec;
   node.taints = {MakeTaint("pool", "x", "PreferNoSchedule")};
   EXPECT_TRUE(RunsOn(spec, node));
-  node.taints = {MakeTaint("node.kubernetes.io/unschedulable", "", "NoSchedule")};
-  EXPECT_TRUE(RunsOn(spec, node));
   node.taints = {MakeTaint("pool", "x", "NoExecute")};
   EXPECT_FALSE(RunsOn(spec, node));
   auto& toleration = *spec.add_tolerations();
@@ -107,6 +105,50 @@ TEST(DaemonNodesTest, TaintsRepelPodsUnlessTheyAreTolerated) {
   toleration.clear_effect();
   toleration.set_operator_("Exists");
   EXPECT_TRUE(RunsOn(spec, node));
+}
+
+// Those that the DaemonSet controller adds to its pods.
+TEST(DaemonNodesTest, WhichTaintsPodsOfDaemonSetsTolerate) {
+  struct Row {
+    const char* key;
+    const char* effect;
+    bool runs;
+    bool runs_on_host_network;
+  };
+  const Row rows[] = {{"not-ready", "NoExecute", true, true},
+                      {"not-ready", "NoSchedule", false, false},
+                      {"unreachable", "NoExecute", true, true},
+                      {"unreachable", "NoSchedule", false, false},
+                      {"disk-pressure", "NoSchedule", true, true},
+                      {"memory-pressure", "NoSchedule", true, true},
+                      {"pid-pressure", "NoSchedule", true, true},
+                      {"pid-pressure", "NoExecute", false, false},
+                      {"unschedulable", "NoSchedule", true, true},
+                      {"network-unavailable", "NoSchedule", false, true},
+                      {"out-of-service", "NoExecute", false, false}};
+  PodSpec host_network;
+  host_network.mutable_unknown_fields()->append("\x58\x01");  // core/v1: hostNetwork: true
+  PodSpec not_host_network;
+  not_host_network.mutable_unknown_fields()->append(std::string("\x58\x00", 2));
+  for (const Row& row : rows) {
+    NodeView node = MakeNode();
+    node.taints = {MakeTaint("node.kubernetes.io/" + std::string(row.key), "", row.effect)};
+    EXPECT_EQ(RunsOn(PodSpec(), node), row.runs) << row.key << row.effect;
+    EXPECT_EQ(RunsOn(not_host_network, node), row.runs) << row.key << row.effect;
+    EXPECT_EQ(RunsOn(host_network, node), row.runs_on_host_network) << row.key << row.effect;
+    EXPECT_EQ(RunsOn(NodeConstraintsOf(host_network), node), row.runs_on_host_network) << row.key;
+  }
+}
+
+TEST(DaemonNodesTest, WhichPlatformANodeHas) {
+  NodeView node = MakeNode();
+  EXPECT_EQ(PlatformOf(node), "linux/arm64");
+  node.labels[std::string(api::kOsLabel)] = "windows";
+  EXPECT_EQ(PlatformOf(node), "windows/arm64");
+  node.labels[std::string(api::kArchLabel)] = "no name";
+  EXPECT_EQ(PlatformOf(node), "");
+  node.labels.clear();
+  EXPECT_EQ(PlatformOf(node), "");
 }
 
 TEST(DaemonNodesTest, WhetherImagesSupportANode) {

@@ -40,31 +40,31 @@ std::string AffinityOfReleased(Pod pod, const CommonPlatforms& common) {
   return pod.spec().affinity().SerializeAsString();
 }
 
-TEST(TemplatesTest, OnlyAJobThatNeverStartedIsChanged) {
-  EXPECT_TRUE(IsUnstarted(Suspended()));
+TEST(TemplatesTest, OnlyASuspendedJobThatDoesNotRunIsChanged) {
+  EXPECT_TRUE(MayTakeRequirement(Suspended()));
   Job started = Suspended();
   started.mutable_status()->mutable_start_time()->set_seconds(1);
-  EXPECT_FALSE(IsUnstarted(started));
+  EXPECT_FALSE(MayTakeRequirement(started));
   Job running = Suspended();
   running.mutable_spec()->clear_suspend();
-  EXPECT_FALSE(IsUnstarted(running));
+  EXPECT_FALSE(MayTakeRequirement(running));
   Job deleted = Suspended();
   deleted.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
-  EXPECT_FALSE(IsUnstarted(deleted));
+  EXPECT_FALSE(MayTakeRequirement(deleted));
   Job done = Suspended();
   (*done.mutable_metadata()
         ->mutable_annotations())[std::string(api::kTemplateArchitecturesAnnotation)] = "";
-  EXPECT_FALSE(IsUnstarted(done));
-  EXPECT_FALSE(IsUnstarted(Job()));
+  EXPECT_FALSE(MayTakeRequirement(done));
+  EXPECT_FALSE(MayTakeRequirement(Job()));
 }
 
 TEST(TemplatesTest, OnlyADaemonSetOfItsFirstGenerationIsChanged) {
   DaemonSet agent;
-  EXPECT_FALSE(IsUnchanged(agent));
+  EXPECT_FALSE(MayTakeRequirement(agent));
   agent.mutable_metadata()->set_generation(1);
-  EXPECT_TRUE(IsUnchanged(agent));
+  EXPECT_TRUE(MayTakeRequirement(agent));
   agent.mutable_metadata()->set_generation(2);
-  EXPECT_FALSE(IsUnchanged(agent));
+  EXPECT_FALSE(MayTakeRequirement(agent));
 }
 
 TEST(TemplatesTest, WhichTemplatesTakeARequirement) {
@@ -92,6 +92,26 @@ TEST(TemplatesTest, WhichTemplatesTakeARequirement) {
   Pod scheduled = MakePod("");
   scheduled.mutable_spec()->set_scheduler_name("volcano");
   EXPECT_FALSE(TakesRequirement(scheduled, {"volcano"}, "operator-ns"));
+}
+
+TEST(TemplatesTest, OnlyWhatDecidesIsTakenFromATemplate) {
+  PodTemplateSpec pod_template =
+      TemplateOf(MakePod("web").Image("r.io/app:1").NodeSelector("pool", "a").Label("app", "web"));
+  kube::core::PodSpec& spec = *pod_template.mutable_spec();
+  spec.set_scheduler_name("volcano");
+  spec.mutable_os()->set_name("windows");
+  spec.mutable_containers(0)->set_name(std::string(1'000, 'x'));
+  spec.mutable_containers(0)->mutable_unknown_fields()->append(
+      kube::EncodedField(7, std::string(1'000, 'x')));
+  (*pod_template.mutable_metadata()->mutable_annotations())["notes"] = std::string(1'000, 'x');
+  Pod pod = PodOf("ns", pod_template);
+  EXPECT_EQ(pod.metadata().namespace_(), "ns");
+  EXPECT_EQ(pod.metadata().labels().at("app"), "web");
+  EXPECT_EQ(pod.spec().node_selector().at("pool"), "a");
+  EXPECT_EQ(pod.spec().scheduler_name(), "volcano");
+  EXPECT_EQ(pod.spec().os().name(), "windows");
+  EXPECT_EQ(pod.spec().containers(0).image(), "r.io/app:1");
+  EXPECT_LT(pod.ByteSizeLong(), 200u);
 }
 
 // The same decision: what the template gets is what its pods would get.
@@ -132,11 +152,14 @@ TEST(TemplatesTest, TheTolerationsAreThoseOfItsPods) {
 }
 
 TEST(TemplatesTest, WithoutACommonArchitectureItIsUnchanged) {
-  PodTemplateSpec pod_template = TemplateOf(MakePod("").Image("r.io/app:1"));
-  std::string before = pod_template.SerializeAsString();
-  EXPECT_EQ(RequireInTemplate("ns", CommonPlatforms(), {}, pod_template).result,
-            RequirementResult::kNowhere);
-  EXPECT_EQ(pod_template.SerializeAsString(), before);
+  for (const Pod& pod : {Pod(MakePod("").Image("r.io/app:1")),
+                         Pod(MakePod("").Image("r.io/app:1").Requires("pool", "In", {"a"}))}) {
+    PodTemplateSpec pod_template = TemplateOf(pod);
+    std::string before = pod_template.SerializeAsString();
+    EXPECT_EQ(RequireInTemplate("ns", CommonPlatforms(), {}, pod_template).result,
+              RequirementResult::kNowhere);
+    EXPECT_EQ(pod_template.SerializeAsString(), before);
+  }
 }
 
 TEST(TemplatesTest, UnknownFieldsSurvive) {

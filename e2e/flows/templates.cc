@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugins templates and daemonSets: the API server accepts the requirement in the template of
-// a Job that is suspended and never started, and pods of the Job get nothing that contradicts it;
+// a Job that is suspended and does not run, and pods of the Job get nothing that contradicts it;
 // DaemonSets whose images lack an architecture of their nodes are reported. The controller has
 // rights for Jobs and DaemonSets only while a plugin is on.
 #include "api/templates.h"
@@ -98,6 +98,20 @@ class TemplatesFlow : public FlowFixture {
   static Step Resume(const std::string& job) {
     return Change(kJobs, job, {{"spec", {{"suspend", false}}}});
   }
+  static Step Suspend(const std::string& job) {
+    return Change(kJobs, job, {{"spec", {{"suspend", true}}}});
+  }
+  // The controller of Jobs has seen it.
+  static Condition DoesNotRun(const std::string& job) {
+    return {.name = job + " does not run", .holds = [=](Scene& scene) -> Result<> {
+              auto found = scene.Get(kJobs, job);
+              if (!found) return found.error();
+              const Json& status = kube::ObjectAt(*found, "status");
+              if (!status.contains("startTime") && status.value("active", 0) == 0)
+                return kube::Ok();
+              return kube::Error::Unavailable(kube::DumpJson(status));
+            }};
+  }
   static Condition HasRight(const std::string& binding) {
     return Exists(kClusterRoleBindings, binding);
   }
@@ -109,10 +123,35 @@ TEST_F(TemplatesFlow, ASuspendedJobGetsTheRequirementAndItsPodsKeepIt) {
   Flow(scene(), "a suspended Job")
       .Do(Create(kJobs, MakeJob("train", Pod("demo/arm64-amd64:1"))))
       .Await(TemplateRequires(kJobs, "train", both))
-      .Await(EventAbout("train", std::string(api::kReasonTemplateSet), {"amd64,arm64"}))
+      .Await(EventAbout("train", std::string(api::kReasonTemplateSet), {"amd64, arm64"}))
       .Do(Resume("train"))
       .Await(PodsRequire("train", 2, both))
       .Check(TemplateRequires(kJobs, "train", both));
+}
+
+// As Kueue does with a Job that it preempts. The API server accepts the requirement after a Job
+// ran.
+TEST_F(TemplatesFlow, AJobThatIsSuspendedAgainGetsTheRequirementOnce) {
+  UseJobs();
+  const std::vector<std::string> both = {"amd64", "arm64"};
+  Flow(scene(), "a Job that is suspended, resumed and suspended")
+      .Do(Create(kJobs, MakeJob("train", Pod("demo/arm64-amd64:1"))))
+      .Await(TemplateRequires(kJobs, "train", both))
+      .Do(Resume("train"))
+      .Await(PodsRequire("train", 2, both))
+      .Do(Suspend("train"))
+      .Await(DoesNotRun("train"))
+      .Check(TemplateRequires(kJobs, "train", both))
+      .Do(Resume("train"))
+      .Await(PodsRequire("train", 2, both));
+  Flow(scene(), "a Job that runs first")
+      .Do(Create(kJobs, MakeJob("ran", Pod("demo/arm64-amd64:1"), /*suspend=*/false)))
+      .Await(PodsRequire("ran", 2, both))
+      .Check(TemplateRequires(kJobs, "ran", {}))
+      .Do(Suspend("ran"))
+      .Await(TemplateRequires(kJobs, "ran", both))
+      .Do(Resume("ran"))
+      .Await(PodsRequire("ran", 2, both));
 }
 
 // The shard sets its preferences in pods with the requirement, by the local gate.
@@ -207,7 +246,8 @@ TEST_F(TemplatesFlow, ADaemonSetThatLacksAnArchitectureIsReported) {
           MakeDaemonSet("selects",
                         Pod("demo/amd64:1").NodeSelector(std::string(api::kArchLabel), "amd64"))));
   Use({{"daemonSets", {{"report", true}}}});
-  flow.Await(EventAbout("agent", std::string(api::kReasonDaemonSetLacksArchitecture), {"arm64"}))
+  flow.Await(
+          EventAbout("agent", std::string(api::kReasonDaemonSetLacksArchitecture), {"linux/arm64"}))
       .Check(TemplateRequires(kDaemonSets, "agent", {}))
       .Never(HadGate());
 }

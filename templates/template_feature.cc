@@ -86,14 +86,17 @@ kube::asio::awaitable<void> TemplateFeature::Watch() {
       waited = co_await changed_.Wait();
     }
     // They refer to this object, so this task does not end before them, even if it is cancelled.
+    bool cancelled = co_await kube::IsCancelled();
     while (tasks.size() > 0) {
       Result<> stopped = co_await tasks.Stop(parts_.clock, 10s);
+      cancelled = cancelled || FailedWith(stopped, kube::Code::kCancelled);
       LOG_IF(WARNING, !stopped) << "cannot stop the watches of templates: " << stopped.error();
     }
     jobs_.reset();
     daemon_sets_.reset();
     // Those of a plugin that is off are dropped.
     for (const ObjectKey& key : reconciler_.Waiting()) controller_.Enqueue(key);
+    if (cancelled) co_return;
   }
 }
 

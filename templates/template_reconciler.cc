@@ -204,7 +204,7 @@ TemplateReconciler::End TemplateReconciler::Fail(const ObjectKey& key, const Wor
   VLOG(1) << log << " attempt " << attempts->failed << ": " << kube::OneLine(why);
   using std::chrono::milliseconds;
   constexpr int kMax = cluster_controller::kMaxAttempts;
-  milliseconds delay = std::min(config_->spec.inspection_retry_period / (kMax - 1),
+  milliseconds delay = std::min(milliseconds(config_->spec.inspection_retry_period) / (kMax - 1),
                                 milliseconds(kNew<Workload>) / kMax);
   // The next one would come too late.
   auto left = kNew<Workload> - std::chrono::ceil<std::chrono::seconds>(delay);

@@ -215,7 +215,7 @@ TEST_F(DaemonSetsTest, ANamespaceHasAShareOfTheReport) {
   CreateDaemonSet("agent", MakePod("").Namespace("z").Image("r.io/app:1"));
   Use(kReportOn);
   EXPECT_EQ(NotCompared(), 7 + 2);
-  EXPECT_EQ(Lacking(), kMaxDaemonSetsOfNamespace + 1);
+  EXPECT_EQ(Lacking(), kMaxDaemonSetsOfNamespace + kLarge + 1);
 }
 
 TEST_F(DaemonSetsTest, AReportKeepsAtMostSoManyBytes) {

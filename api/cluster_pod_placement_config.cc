@@ -40,6 +40,16 @@ const SchedulingPolicies* ClusterPodPlacementConfig::EnabledSchedulingPolicies()
   return policies.enabled ? &policies : nullptr;
 }
 
+TemplatesPlugin ClusterPodPlacementConfig::Templates() const {
+  if (!spec.plugins) return {};
+  return spec.plugins->templates.value_or(TemplatesPlugin());
+}
+
+DaemonSetsPlugin ClusterPodPlacementConfig::DaemonSets() const {
+  if (!spec.plugins) return {};
+  return spec.plugins->daemon_sets.value_or(DaemonSetsPlugin());
+}
+
 bool ClusterPodPlacementConfig::WantsAmd64Levels() const {
   return spec.plugins && spec.plugins->amd64_levels && spec.plugins->amd64_levels->enabled;
 }

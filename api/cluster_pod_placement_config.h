@@ -22,6 +22,7 @@
 #include "api/node_affinity_scoring.h"
 #include "api/operands.h"
 #include "api/scheduling_policies.h"
+#include "api/templates.h"
 #include "kube/base/error.h"
 #include "kube/types/meta.pb.h"
 #include "kube/types/resource.h"
@@ -72,6 +73,8 @@ struct ClusterPlugins {
   std::optional<ClusterNodeAffinityScoring> node_affinity_scoring;
   std::optional<ArchitectureTolerations> architecture_tolerations;
   std::optional<SchedulingPolicies> scheduling_policies;
+  std::optional<TemplatesPlugin> templates;
+  std::optional<DaemonSetsPlugin> daemon_sets;
   std::optional<Amd64LevelsPlugin> amd64_levels;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
 
@@ -80,6 +83,8 @@ struct ClusterPlugins {
     field("nodeAffinityScoring", plugins.node_affinity_scoring);
     field("architectureTolerations", plugins.architecture_tolerations);
     field("schedulingPolicies", plugins.scheduling_policies);
+    field("templates", plugins.templates);
+    field("daemonSets", plugins.daemon_sets);
     field("amd64Levels", plugins.amd64_levels);
     field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
   }
@@ -196,6 +201,9 @@ class ClusterPodPlacementConfig {
   const ArchitectureTolerations* Tolerations() const;
   // The plugin schedulingPolicies; nullptr if it is absent or disabled.
   const SchedulingPolicies* EnabledSchedulingPolicies() const;
+  // The plugins templates and daemonSets, with their defaults if they are absent.
+  TemplatesPlugin Templates() const;
+  DaemonSetsPlugin DaemonSets() const;
   // True if the plugin amd64Levels is enabled.
   bool WantsAmd64Levels() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.

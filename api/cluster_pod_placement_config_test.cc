@@ -152,6 +152,18 @@ TEST(ClusterPodPlacementConfigTest, PoliciesChangePodsAndTemplatesByDefault) {
             "spec.plugins.schedulingPolicies.resources: must be one of PodsAndTemplates, Pods");
 }
 
+TEST(ClusterPodPlacementConfigTest, ThePluginsForTemplatesAreOffByDefault) {
+  EXPECT_FALSE(Read("{}").Templates().suspended_jobs);
+  EXPECT_EQ(Read(R"({"spec": {"plugins": {"daemonSets": {}}}})").DaemonSets(), DaemonSetsPlugin());
+  ClusterPodPlacementConfig config = Read(R"({"spec": {"plugins": {
+      "templates": {"suspendedJobs": true}, "daemonSets": {"report": true}}}})");
+  EXPECT_TRUE(config.Templates().suspended_jobs);
+  EXPECT_TRUE(config.DaemonSets().report);
+  EXPECT_FALSE(config.DaemonSets().patch_templates);
+  config = Read(R"({"spec": {"plugins": {"templates": {"suspendedJobs": "yes"}}}})");
+  EXPECT_FALSE(config.problems.empty());
+}
+
 TEST(ClusterPodPlacementConfigTest, LevelsOfX8664AreAnOption) {
   EXPECT_FALSE(Read("{}").WantsAmd64Levels());
   auto with = [](const char* plugin) {

@@ -72,6 +72,8 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
   whole["spec"]["plugins"]["architectureTolerations"] = {{"enabled", true}, {"key", "a/b"}};
   whole["spec"]["plugins"]["amd64Levels"] = {{"enabled", true}};
   whole["spec"]["plugins"]["schedulingPolicies"] = {{"enabled", true}};
+  whole["spec"]["plugins"]["templates"] = {{"suspendedJobs", true}};
+  whole["spec"]["plugins"]["daemonSets"] = {{"report", true}, {"patchTemplates", false}};
   auto alpha = ConvertClusterPodPlacementConfig(whole, kAlpha);
   ASSERT_TRUE(alpha) << alpha.error();
   auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);

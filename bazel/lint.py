@@ -64,6 +64,7 @@ ALLOWED = {
     "cluster-controller": {
         "kube", "api", "placement", "rules", "watches", "writes", "inspection"
     },
+    "templates": {"kube", "api", "placement", "watches", "inspection", "cluster-controller"},
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},
@@ -72,7 +73,7 @@ ALLOWED = {
 # Which folders the main.cc of a top-level folder may include from as well. It registers a feature
 # with its program, which is a product without that line.
 MAIN_ALLOWED = {
-    "cluster-controller": {"scheduling-policies"},
+    "cluster-controller": {"scheduling-policies", "templates"},
     "operator": {"scheduling-policies"},
     "webhook": {"scheduling-policies"},
 }

@@ -55,17 +55,22 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   parts_.shards.BeginTerm();
 
   large_pods_.Serve(reconciler_);
+  for (const NewTermFeature& create : options.features)
+    features_.push_back(create({options.ns, parts_.client, parts_.clock, parts_.events, configs_,
+                                inspector_, namespaces_}));
 
   // The events that enqueue pods.
   pods_.OnChange([this](EventType type, const ObjectKey& pod) { OnPod(type, pod); });
-  queue_.OnResult([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  queue_.OnResult([this](const ObjectKey& key) { Wake(key); });
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  node_images_.OnListed([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  inspector_.OnTurn([this](const ObjectKey& key) { Wake(key); });
+  node_images_.OnListed([this](const ObjectKey& key) { Wake(key); });
   cluster_configs_.OnEvent([this](EventType type, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
     for (const std::unique_ptr<PodAdditions>& additions : additions_)
       additions->Follow(type == EventType::kDeleted ? nullptr : &config);
+    for (const std::unique_ptr<TermFeature>& feature : features_)
+      feature->Follow(type == EventType::kDeleted ? nullptr : &config);
     // Its deletion ends the backoff of all pods.
     if (!config.metadata().has_deletion_timestamp()) return;
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
@@ -90,6 +95,13 @@ void Leader::OnPod(EventType type, const ObjectKey& pod) {
   reconciler_.Forget(pod);
 }
 
+void Leader::Wake(const ObjectKey& key) {
+  for (const std::unique_ptr<TermFeature>& feature : features_) {
+    if (feature->Wake(key)) return;
+  }
+  controller_.Enqueue(key);
+}
+
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   tasks.Spawn("cluster-configs", cluster_configs_.Run());
@@ -111,6 +123,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!synced) co_return;
   system_config_.Apply();
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
+  for (const std::unique_ptr<TermFeature>& feature : features_) feature->Start(tasks);
   synced = co_await pods_.WaitForSync();
   if (synced) reconciler_.ForgetDeleted();
 }

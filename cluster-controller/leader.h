@@ -23,6 +23,7 @@
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
+#include "cluster-controller/term_feature.h"
 #include "inspection/cloud/cloud_options.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
@@ -58,6 +59,8 @@ struct LeaderOptions {
   inspection::CloudOptions cloud;
   // What features add to pods.
   std::vector<NewPodAdditions> additions;
+  // What features do beside.
+  std::vector<NewTermFeature> features;
 };
 
 class Leader;
@@ -90,6 +93,8 @@ class Leader final : public kube::Term {
 
  private:
   void OnPod(kube::EventType type, const kube::ObjectKey& pod);
+  // Something is there that the pod, or an object of a feature, waits for.
+  void Wake(const kube::ObjectKey& key);
 
   LeaderParts parts_;
 
@@ -116,6 +121,7 @@ class Leader final : public kube::Term {
   kube::LargePods large_pods_;
   PodReconciler reconciler_;
   kube::Controller controller_;
+  std::vector<std::unique_ptr<TermFeature>> features_;
 };
 
 }  // namespace cluster_controller

@@ -25,6 +25,8 @@
 #include "kube/program/protected_metrics.h"
 #include "kube/server/metrics_server.h"
 #include "scheduling-policies/cluster-controller/missed_policies.h"
+#include "templates/template_feature.h"
+#include "templates/template_metrics.h"
 
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace, with the Lease and the objects that the "
@@ -94,6 +96,14 @@ kube::Async<> Serve(kube::Program& program) {
   // Features that add to pods.
   options.additions.push_back([&client, &clock] {
     return std::make_unique<policy::MissedPolicies>(client, clock, FLAGS_namespace);
+  });
+  // The plugins templates and daemonSets.
+  templates::TemplateMetrics template_metrics(metrics);
+  kube::ControllerMetrics template_controller(metrics, clock, templates::kController,
+                                              templates::kWorkers);
+  options.features.push_back([&template_metrics, &template_controller](const TermParts& term) {
+    return std::make_unique<templates::TemplateFeature>(term, template_metrics,
+                                                        &template_controller);
   });
   kube::LeaseOptions lease{.ns = FLAGS_namespace, .name = std::string(api::kControllerName)};
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {

@@ -21,14 +21,22 @@ constexpr size_t kMaxReads = 64;
 
 Async<bool> NamespaceSelection::IsSelected(std::string ns,
                                            std::optional<kube::meta::LabelSelector> selector) {
+  Result<std::optional<bool>> decided = co_await Decide(std::move(ns), std::move(selector));
+  if (!decided) co_return decided.error();
+  co_return decided->value_or(true);
+}
+
+Async<std::optional<bool>> NamespaceSelection::Decide(
+    std::string ns, std::optional<kube::meta::LabelSelector> selector) {
+  std::optional<bool> unknown;
   Result<Shared> read = co_await ReadOf(ns).Call();
-  if (FailedWith(read, Code::kPermissionDenied)) co_return true;
+  if (FailedWith(read, Code::kPermissionDenied)) co_return unknown;
   if (!read) co_return read.error().Prefix("read the namespace " + ns);
-  if (*read == nullptr) co_return true;
-  if (excluded_.Excludes(ns, (*read)->metadata().labels())) co_return false;
-  if (!selector) co_return true;
+  if (*read == nullptr) co_return unknown;
+  if (excluded_.Excludes(ns, (*read)->metadata().labels())) co_return std::optional(false);
+  if (!selector) co_return std::optional(true);
   Result<bool> matches = placement::Matches(*selector, (*read)->metadata().labels());
-  co_return !matches || *matches;
+  co_return matches ? std::optional(*matches) : unknown;
 }
 
 Async<NamespaceSelection::Shared> NamespaceSelection::Read(std::string ns) {

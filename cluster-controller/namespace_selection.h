@@ -30,6 +30,9 @@ class NamespaceSelection {
   // read, or the selector is invalid. Errors: the API server's, except kNotFound and
   // kPermissionDenied.
   kube::Async<bool> IsSelected(std::string ns, std::optional<kube::meta::LabelSelector> selector);
+  // The same; nullopt if it cannot be decided. For what need not be done then.
+  kube::Async<std::optional<bool>> Decide(std::string ns,
+                                          std::optional<kube::meta::LabelSelector> selector);
 
  private:
   using Shared = std::shared_ptr<const kube::core::Namespace>;

@@ -60,5 +60,22 @@ TEST_F(NamespaceSelectionTest, ANamespaceWithTheLabelThatOptsOutIsNotSelected) {
   EXPECT_TRUE(IsSelected("deleted"));
 }
 
+TEST_F(NamespaceSelectionTest, WhatCannotBeDecidedIsUnknown) {
+  auto decide = [&](const std::string& ns, std::optional<LabelSelector> selector) {
+    return kube::Run(io_, namespaces_.Decide(ns, std::move(selector))).value();
+  };
+  Create("shop", "");
+  LabelSelector invalid;
+  invalid.add_match_expressions()->set_operator_("Near");
+  EXPECT_EQ(decide("shop", {}), true);
+  EXPECT_EQ(decide("shop", invalid), std::nullopt);
+  EXPECT_TRUE(IsSelected("shop", invalid));
+  EXPECT_EQ(decide("deleted", {}), std::nullopt);
+  api_.FailNext(kube::Error::FromHttpStatus(403, "Forbidden", "no"));
+  EXPECT_EQ(decide("shop", {}), std::nullopt);
+  api_.FailNext(kube::Error::Unavailable("503"));
+  EXPECT_FALSE(kube::Run(io_, namespaces_.Decide("shop", {})).has_value());
+}
+
 }  // namespace
 }  // namespace cluster_controller

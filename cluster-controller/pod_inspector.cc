@@ -141,11 +141,14 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
     }
   }
   if (!complete && !error) co_return std::nullopt;
-  metrics_.time_to_inspect_pod_images.Observe(
-      std::chrono::duration<double>(clock_.Now() - started).count());
+  const bool is_pod = IsPod(key);
+  if (is_pod) {
+    metrics_.time_to_inspect_pod_images.Observe(
+        std::chrono::duration<double>(clock_.Now() - started).count());
+  }
   Forget(key);
   if (error) co_return *error;
-  if (!stale.empty()) metrics_.stale_inspections.Increment();
+  if (is_pod && !stale.empty()) metrics_.stale_inspections.Increment();
   co_return PodImages{placement::Common(platforms), std::move(stale)};
 }
 

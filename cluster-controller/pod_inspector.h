@@ -60,6 +60,10 @@ class PodInspector {
     static Images Of(const kube::core::Pod& pod);
   };
 
+  // Whether the key is that of a pod. Templates of other objects are inspected as pods whose names
+  // have a '/', which no pod has: they count in no metric of pods.
+  static bool IsPod(const kube::ObjectKey& key) { return key.name.find('/') == std::string::npos; }
+
   // All outlive it.
   PodInspector(InspectionQueue& queue, PullSecrets& secrets, NodeImages& nodes,
                PlacementMetrics& metrics, kube::Clock& clock, PodInspectorOptions options = {})

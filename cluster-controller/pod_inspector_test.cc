@@ -244,6 +244,24 @@ TEST_F(PodInspectorTest, WhatWasKnownBeforeIsSaidAndCounted) {
   EXPECT_EQ(placement_metrics_.stale_inspections.Value(), 1);
 }
 
+// Their failures count in no metric of pods, so their inspections must not either.
+TEST_F(PodInspectorTest, TemplatesCountInNoMetricOfPods) {
+  images_.SetResult("r.io/a", ArchitectureSet{"amd64"});
+  images_.SetStale("r.io/a", "r.io/a was read 5 minutes ago");
+  auto inspected = [&] {
+    return placement_metrics_.time_to_inspect_pod_images.Collect().histogram.sample_count;
+  };
+  for (const char* name : {"jobs/web", "web"}) {
+    EXPECT_EQ(inspected(), 0u);
+    EXPECT_EQ(placement_metrics_.stale_inspections.Value(), 0);
+    Pod pod = MakePod(name).Image("r.io/a");
+    EXPECT_FALSE(Inspect(pod));
+    EXPECT_TRUE(Inspect(pod));
+  }
+  EXPECT_EQ(inspected(), 1u);
+  EXPECT_EQ(placement_metrics_.stale_inspections.Value(), 1);
+}
+
 TEST_F(PodInspectorTest, AnImageThatIsOnlyMountedIsReadAsAVolume) {
   Pod pod = MakePod("web").Image("r.io/run").PullSecret("pull");
   PutSecret("ns", "pull", DockerConfig("ann", 0));

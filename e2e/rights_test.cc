@@ -42,6 +42,15 @@ const std::vector<UnusedRight> kUnusedByFlows = {
     {"pod-placement-controller: use securitycontextconstraints.security.openshift.io", "the same"},
     {"multiarch-tuning-operator: watch secrets",
      "granted to the controller, for the Secret of globalPullSecretRef"},
+    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
+     "pod-placement-suspended-jobs",
+     "the API server demands it of who writes a binding"},
+    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
+     "pod-placement-daemon-set-report",
+     "the same"},
+    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
+     "pod-placement-daemon-set-templates",
+     "the same"},
     {"pod-placement-policy-web-hook: get namespaces",
      "used for a namespace that is newer than the watch"},
     {"pod-placement-controller: list secrets global-pull",

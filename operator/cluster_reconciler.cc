@@ -175,8 +175,17 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   if (config.spec.gating == api::kGatingByPolicy) view.gating = prober_.problem();
   if (!objects && !view.named_objects) co_return objects.error();
 
+  // After all else: without them, templates are unchanged, and pods are placed as always.
+  bool rights = true;
+  if (applied) {
+    Result<bool> complete = co_await ApplyTemplateRights(config, log);
+    if (!complete) co_return complete.error();
+    rights = *complete;
+  }
+
   // Named objects are not watched.
-  bool settled = view.operands.complete() && !certificate_pending_ && !NamesObjects(config);
+  bool settled =
+      view.operands.complete() && !certificate_pending_ && !NamesObjects(config) && rights;
   view.upgrade = upgrades_.progress();
   view.of_features = features_.conditions();
   Result<> written = co_await WriteStatus(config, view);
@@ -452,6 +461,42 @@ Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret, const std::
   co_return Ok();
 }
 
+Async<bool> ClusterReconciler::ApplyTemplateRights(const Config& config, const std::string& log) {
+  bool complete = true;
+  DesiredObjects rights = TemplateRights(config.Templates(), config.DaemonSets(), options_);
+  for (DesiredObject& object : rights) {
+    std::string name = object.Key().name;
+    Result<> applied = co_await ApplyTemplateRight(std::move(object), log);
+    if (FailedWith(applied, kube::Code::kCancelled)) co_return applied.error();
+    LOG_IF(WARNING, !applied) << log << " cannot apply the ClusterRoleBinding " << name << ": "
+                              << applied.error();
+    // What is refused, to this operator or because of a binding of another one, stays refused.
+    bool refused = FailedWith(applied, kube::Code::kPermissionDenied) ||
+                   FailedWith(applied, kube::Code::kInvalid);
+    complete = complete && (applied || refused);
+  }
+  co_return complete;
+}
+
+Async<> ClusterReconciler::ApplyTemplateRight(DesiredObject object, const std::string& log) {
+  std::string name = object.Key().name;
+  if (object.wanted) {
+    absent_rights_.erase(name);
+    Result<> applied = co_await store_.Ensure(std::move(object), log);
+    co_return applied;
+  }
+  if (absent_rights_.contains(name)) co_return Ok();
+  // The kind is not watched. Only an administrator and this operator can create one.
+  auto found = co_await kube::GetObject(client_, object.resource, object.Key());
+  if (!found && !IsNotFound(found)) co_return found.error();
+  if (found) {
+    Result<> removed = co_await store_.Remove(object.resource, object.Key(), log);
+    if (!removed) co_return removed.error();
+  }
+  absent_rights_.insert(std::move(name));
+  co_return Ok();
+}
+
 Async<bool> ClusterReconciler::RemoveForeignOperands(const DesiredObjects& operands,
                                                      const std::string& log) {
   // The webhook configuration first: no pod may be gated for a controller that is about to be
@@ -476,6 +521,9 @@ TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::strin
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
     operands.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(operands);
+  std::vector<ObjectId> optional_objects;
+  for (const DesiredObject& object : TemplateRights({}, {}, options_))
+    optional_objects.push_back(object.Id());
   objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});
   objects.push_back({kube::kSecrets, {options_.ns, names_.controller}});
   // The probe of policies is removed by its own reconciler, which no teardown waits for.
@@ -485,6 +533,7 @@ TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::strin
           .controller_available = Observe(store_, names_).controller.available,
           .choose_gates = ChooseGatesOfCluster,
           .objects = std::move(objects),
+          .optional_objects = std::move(optional_objects),
           .authority = {options_.ns, std::string(kClusterAuthorityName)}};
 }
 

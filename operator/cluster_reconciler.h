@@ -13,6 +13,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -99,6 +100,10 @@ class ClusterReconciler final : public kube::Reconciler {
                                               const std::string& log);
   // The controller's permission to watch `secret`; without a name it is removed.
   kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
+  // The controller's permissions for templates, each whether or not the others can be applied.
+  // Returns: false if there is a reason to repeat it soon. Errors: kCancelled.
+  kube::Async<bool> ApplyTemplateRights(const Config& config, const std::string& log);
+  kube::Async<> ApplyTemplateRight(DesiredObject object, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
   // there was an object.
   kube::Async<bool> RemoveForeignOperands(const DesiredObjects& operands, const std::string& log);
@@ -136,6 +141,8 @@ class ClusterReconciler final : public kube::Reconciler {
   // gate, in the order of removal.
   std::vector<ObjectId> cluster_gating_policies_;
   std::vector<ObjectId> gating_policies_;  // those and the local one
+  // Bindings of TemplateRights() that do not exist.
+  std::set<std::string> absent_rights_;
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/call_kind.h"
 #include "kube/testing/make_pod.h"
 #include "operator/testing/harness.h"
@@ -81,6 +82,68 @@ TEST_F(ClusterReconcilerTest, ReplicasAndResourcesOfTheConfigAreRolledOut) {
   }));
   set(Json::object());
   EXPECT_TRUE(h_.Await([&] { return deployment()["spec"] == before; }));
+}
+
+TEST_F(ClusterReconcilerTest, TheControllerMayChangeTemplatesWhileAPluginIsOn) {
+  const kube::ObjectKey jobs{"", "pod-placement-suspended-jobs"};
+  const kube::ObjectKey daemon_sets{"", "pod-placement-daemon-set-report"};
+  ASSERT_TRUE(h_.BringUpCluster());
+  EXPECT_TRUE(h_.api.ListJson(kube::kClusterRoleBindings).empty());
+  auto use = [&](Json plugins) {
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    config["spec"]["plugins"] = std::move(plugins);
+    h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  };
+  use({{"templates", {{"suspendedJobs", true}}}});
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kClusterRoleBindings, jobs); }));
+  EXPECT_FALSE(h_.Exists(kube::kClusterRoleBindings, daemon_sets));
+  use({{"daemonSets", {{"report", true}}}});
+  EXPECT_TRUE(h_.Await([&] {
+    return h_.Exists(kube::kClusterRoleBindings, daemon_sets) &&
+           !h_.Exists(kube::kClusterRoleBindings, jobs);
+  }));
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return !h_.Exists(kube::kClusterRoleBindings, daemon_sets); }));
+}
+
+// The rights for templates are optional: neither gating nor the other rights wait for one.
+TEST_F(ClusterReconcilerTest, ARightForTemplatesThatIsRefusedDelaysNothing) {
+  const std::string bindings = "clusterrolebindings/pod-placement-";
+  h_.api.FailNext(Error::Invalid("roleRef is immutable"), bindings + "suspended-jobs", 1'000);
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no"), bindings + "daemon-set-report",
+                  1'000);
+  Json config = api::MakeClusterConfig().Build();
+  config["spec"]["plugins"] = {{"templates", {{"suspendedJobs", true}}},
+                               {"daemonSets", {{"report", true}, {"patchTemplates", true}}}};
+  h_.api.CreateJson(Harness::kClusterConfigs, config);
+  ASSERT_TRUE(h_.Await([&] {
+    return h_.Exists(kube::kDeployments, {"ops", std::string(api::kWebhookName)});
+  }));
+  h_.RollOutCluster();
+  EXPECT_TRUE(h_.Await([&] {
+    return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration) &&
+           h_.Exists(kube::kClusterRoleBindings, {"", "pod-placement-daemon-set-templates"});
+  }));
+  EXPECT_EQ(h_.ClusterCondition("Available"), "True AllComponentsReady");
+}
+
+TEST_F(ClusterReconcilerTest, ARightForTemplatesThatIsNotReadyIsAppliedSoon) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.FailNext(Error::Unavailable("503"), "clusterrolebindings", 3);
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["plugins"] = {{"daemonSets", {{"report", true}}}};
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  h_.Pass(60s);
+  EXPECT_TRUE(h_.Exists(kube::kClusterRoleBindings, {"", "pod-placement-daemon-set-report"}));
+}
+
+// An operator whose role is older, or was restricted by an administrator.
+TEST_F(ClusterReconcilerTest, TheConfigIsDeletedWithoutTheRightToRemoveThoseForTemplates) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no"), "clusterrolebindings", 1'000);
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted(); }));
+  EXPECT_TRUE(h_.ClusterRemoved());
 }
 
 TEST_F(ClusterReconcilerTest, TheControllerMayWatchTheGlobalPullSecretAndNoOther) {

@@ -167,6 +167,8 @@ Result<bool> FakeObject::MatchesFields(std::string_view selector) const {
       value = pod.spec().node_name();
     } else if (kind_ == "Pod" && term.key == "status.phase") {
       value = pod.status().phase();
+    } else if (kind_ == "Job" && term.key == "status.successful") {
+      value = "0";  // no job of a test has a successful pod
     } else {
       return Error::FromHttpStatus(400, "BadRequest", "field label not supported: " + term.key);
     }

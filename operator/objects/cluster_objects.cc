@@ -58,6 +58,20 @@ Operand ClusterWebhook(const api::OperandSize& size, const OperandOptions& optio
           .critical = true};
 }
 
+// For the controller, in all namespaces.
+DesiredObject ClusterBinding(std::string_view role, bool wanted, const OperandOptions& options) {
+  Json binding = NewObject(kube::kClusterRoleBindings, "", role);
+  OwnByNamespace(binding, options);
+  binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
+                        {"kind", "ClusterRole"},
+                        {"name", std::string(role)}};
+  Json controller = {{"kind", "ServiceAccount"},
+                     {"name", std::string(api::kControllerName)},
+                     {"namespace", options.ns}};
+  binding["subjects"] = Json::array({std::move(controller)});
+  return {kube::kClusterRoleBindings, std::move(binding), wanted};
+}
+
 }  // namespace
 
 DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options,
@@ -96,6 +110,15 @@ DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOp
                      {"namespace", options.ns}};
   binding["subjects"] = Json::array({std::move(controller)});
   return {{kube::kRoles, std::move(role)}, {kube::kRoleBindings, std::move(binding)}};
+}
+
+DesiredObjects TemplateRights(const api::TemplatesPlugin& templates,
+                              const api::DaemonSetsPlugin& daemon_sets,
+                              const OperandOptions& options) {
+  return {
+      ClusterBinding("pod-placement-suspended-jobs", templates.suspended_jobs, options),
+      ClusterBinding("pod-placement-daemon-set-report", daemon_sets.report, options),
+      ClusterBinding("pod-placement-daemon-set-templates", daemon_sets.patch_templates, options)};
 }
 
 }  // namespace operator_

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/operands.h"
+#include "api/templates.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/options.h"
 
@@ -19,5 +20,11 @@ DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOpt
 // The controller's permission to watch the global pull secret `secret` alone, as the namespace also
 // has the keys of the authorities. With "" these objects have to be removed.
 DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOptions& options);
+
+// The controller's permissions for Jobs and DaemonSets: bindings of ClusterRoles of the operator's
+// manifests. Those that no plugin needs are not wanted.
+DesiredObjects TemplateRights(const api::TemplatesPlugin& templates,
+                              const api::DaemonSetsPlugin& daemon_sets,
+                              const OperandOptions& options);
 
 }  // namespace operator_

@@ -117,6 +117,24 @@ TEST(ClusterObjectsTest, TheGlobalPullSecretIsTheOnlyOneInItsNamespaceThatIsWatc
   EXPECT_EQ(binding["metadata"]["namespace"], "ops");
 }
 
+TEST(ClusterObjectsTest, RightsForTemplatesAreBoundOnlyForThePluginsThatNeedThem) {
+  auto wanted = [](bool jobs, bool report, bool patch) {
+    std::set<std::string> names;
+    for (const DesiredObject& object : TemplateRights(
+             {.suspended_jobs = jobs}, {.report = report, .patch_templates = patch}, kOptions)) {
+      EXPECT_EQ(object.body["subjects"][0]["name"], "pod-placement-controller");
+      EXPECT_EQ(object.body["roleRef"]["name"], object.body["metadata"]["name"]);
+      if (object.wanted) names.insert(object.Key().name);
+    }
+    return names;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_EQ(wanted(false, false, false), Names());
+  EXPECT_EQ(wanted(true, false, false), Names{"pod-placement-suspended-jobs"});
+  EXPECT_EQ(wanted(false, true, false), Names{"pod-placement-daemon-set-report"});
+  EXPECT_EQ(wanted(false, false, true), Names{"pod-placement-daemon-set-templates"});
+}
+
 // I6
 TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
   Json role = Find(ShardObjects("shop", "Normal", kOptions), kube::kRoles,

@@ -148,6 +148,12 @@ Async<> Teardown::RemoveObjects(const TeardownScope& scope) {
     Result<> removed = co_await store_.Remove(object.resource, object.key, scope.log);
     if (!removed) all = removed;
   }
+  for (const ObjectId& object : scope.optional_objects) {
+    Result<> removed = co_await store_.Remove(object.resource, object.key, scope.log);
+    if (!removed && !FailedWith(removed, kube::Code::kPermissionDenied)) all = removed;
+    LOG_IF(WARNING, !removed) << scope.log << " cannot remove " << object.key.ToString() << ": "
+                              << removed.error();
+  }
   if (!all) co_return all.error();
   co_return co_await store_.Remove(kube::kSecrets, scope.authority, scope.log);
 }

@@ -68,6 +68,8 @@ struct TeardownScope {
       choose_gates;
   // In the order of removal.
   std::vector<ObjectId> objects;
+  // The same, but if the operator may not remove one, it stays: no config waits for it (I7).
+  std::vector<ObjectId> optional_objects = {};
   kube::ObjectKey authority;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/templates.h"
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
@@ -15,6 +16,7 @@
 #include "e2e/framework/own_nodes.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/workloads.h"
 #include "scheduling-policies/flows/policy_conditions.h"
 #include "scheduling-policies/flows/policy_flow.h"
 
@@ -36,6 +38,11 @@ constexpr int kPodsEach = 290;
 // and 2 MiB with tags.
 constexpr int kLargeNodes = 60;
 constexpr int kImagesEach = 1000;
+// Templates of almost 128 KiB, beyond which they are left unchanged, and of 1 MB.
+constexpr int kWorkloadsEach = 60;
+constexpr int kTooLargeEach = 4;
+constexpr int kVariables = 29;
+constexpr int kVariablesOfLarge = 250;
 constexpr int kPercent = 60;
 
 Json Metadata(const std::string& ns, const std::string& name) {
@@ -62,6 +69,7 @@ class MemoryBudgetsFlow : public PolicyFlow {
 #endif
   }
   void TearDown() override {
+    Flow(scene(), "templates are not changed").Do(UseTemplates(nullptr, nullptr));
     for (const std::string& ns : namespaces_)
       kube::IgnoreError(scene().Delete(kNamespaces, ns), "it may be absent");
     PolicyFlow::TearDown();
@@ -141,11 +149,47 @@ class MemoryBudgetsFlow : public PolicyFlow {
       Flow(scene(), "a shard").Await(Gates(ns, "all"), 120s);
     }
   }
+  static Json Environment(int variables) {
+    Json env = Json::array();
+    for (int i = 0; i < variables; ++i)
+      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(4000, 'x')}});
+    return env;
+  }
+  static Step UseTemplates(const Json& templates, const Json& daemon_sets) {
+    return Change(
+        kClusterConfigs, std::string(api::kClusterConfigName),
+        {{"spec", {{"plugins", {{"templates", templates}, {"daemonSets", daemon_sets}}}}}});
+  }
+  // Suspended Jobs, and DaemonSets that run on no node. The last of each namespace are too large.
+  void FillTemplates() {
+    for (const std::string& ns : greedy_) {
+      for (int i = 0; i < kWorkloadsEach; ++i) {
+        bool large = i >= kWorkloadsEach - kTooLargeEach;
+        PodBuilder pod = MakePod("").Image(Image("demo/multi:1"));
+        pod.Set("/spec/containers/0/env", Environment(large ? kVariablesOfLarge : kVariables))
+            .NodeSelector("example.com/absent", "true");
+        Json workload = MakeDeployment("w" + std::to_string(i), pod).Build();
+        workload["metadata"]["namespace"] = ns;
+        workload["spec"].erase("replicas");
+        Json job = workload;
+        workload["kind"] = "DaemonSet";
+        job["kind"] = "Job";
+        job["apiVersion"] = "batch/v1";
+        job["spec"].erase("selector");
+        job["spec"]["suspend"] = true;
+        job["spec"]["template"]["spec"]["restartPolicy"] = "Never";
+        for (const auto& [kind, object] :
+             {std::pair(kube::kDaemonSets, workload),
+              std::pair(kube::ResourceOf<kube::workloads::Job>::value, job)}) {
+          auto created = scene().Create(kind, object);
+          ASSERT_TRUE(created) << created.error();
+        }
+      }
+    }
+  }
   // They wait for their controllers, which do not run.
   void FillPods() {
-    Json env = Json::array();
-    for (int i = 0; i < 15; ++i)
-      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(4000, 'x')}});
+    const Json env = Environment(15);
     Flow(scene(), "controllers").Do(StopPrograms(Controllers())).Await(NoProcessOf(Controllers()));
     for (const std::string& ns : greedy_) {
       for (int i = 0; i < kPodsEach; ++i) {
@@ -212,6 +256,23 @@ class MemoryBudgetsFlow : public PolicyFlow {
              });
     });
   }
+  // Those of all Jobs that are not too large.
+  Condition AllTemplatesRequire() {
+    return {"all Jobs have their requirement", [this](Scene&) -> Result<> {
+              for (const std::string& ns : greedy_) {
+                for (int i = 0; i < kWorkloadsEach - kTooLargeEach; ++i) {
+                  auto job = cluster().Run(kube::GetObject(
+                      cluster().client(), kube::ResourceOf<kube::workloads::Job>::value,
+                      {ns, "w" + std::to_string(i)}));
+                  if (!job) return job.error();
+                  const auto& annotations = job->metadata().annotations();
+                  if (!annotations.contains(std::string(api::kTemplateArchitecturesAnnotation)))
+                    return Error::NotFound(ns + "/" + job->metadata().name());
+                }
+              }
+              return Ok();
+            }};
+  }
   std::vector<ProgramIn> Controllers() {
     std::vector<ProgramIn> all = {{"cluster-controller", cluster().operator_namespace()}};
     for (const std::string& ns : greedy_) all.push_back({"shard", ns});
@@ -276,6 +337,8 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   flow.Await(TooLarge(namespaces_.back(), "c3"), 120s);
   FillNodes();
   FillPods();
+  flow.Do(UseTemplates({{"suspendedJobs", true}}, {{"report", true}}));
+  FillTemplates();
   if (HasFailure() || flow.failed()) return;
   // All restart with what is there.
   flow.Await(CrashAll({"operator", "webhook"}, ops), 120s);
@@ -298,6 +361,7 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
                 }},
                300s);
   }
+  flow.Await(AllTemplatesRequire(), 240s);
   ListNodesTwice();
   ExpectFarBelowLimit("operator", ops);
   ExpectFarBelowLimit("cluster-controller", ops);

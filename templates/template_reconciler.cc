@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "templates/template_reconciler.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "api/names.h"
+#include "api/templates.h"
+#include "cluster-controller/timing.h"
+#include "kube/base/one_line.h"
+#include "kube/client/typed.h"
+#include "kube/types/workloads.h"
+#include "placement/architecture.h"
+#include "placement/matching_configs.h"
+#include "placement/templates.h"
+#include "templates/template_key.h"
+#include "templates/workload_watch.h"
+
+namespace templates {
+namespace {
+
+using kube::Async;
+using kube::ObjectKey;
+using kube::Outcome;
+using kube::Result;
+using kube::core::Pod;
+using kube::workloads::DaemonSet;
+using kube::workloads::Job;
+
+template <class Workload>
+constexpr std::chrono::seconds kNew = std::is_same_v<Workload, Job> ? kNewJob : kNewDaemonSet;
+
+// The API server, or a policy of it, will refuse the same write again.
+bool IsRefused(const Result<>& written) {
+  return FailedWith(written, kube::Code::kInvalid) ||
+         FailedWith(written, kube::Code::kPermissionDenied);
+}
+
+}  // namespace
+
+std::shared_ptr<const api::ClusterPodPlacementConfig> TemplateReconciler::ConfigFor(
+    std::string_view kind) const {
+  if (config_ == nullptr) return nullptr;
+  bool on =
+      kind == kJobs ? config_->Templates().suspended_jobs : config_->DaemonSets().patch_templates;
+  return on ? config_ : nullptr;
+}
+
+bool TemplateReconciler::IsNew(const kube::meta::ObjectMeta& workload,
+                               std::chrono::seconds age) const {
+  std::chrono::seconds created(workload.creation_timestamp().seconds());
+  auto now = std::chrono::floor<std::chrono::seconds>(parts_.clock.WallNow().time_since_epoch());
+  // A later time is of a clock that is ahead.
+  return created > now - age;
+}
+
+template <class Workload>
+bool TemplateReconciler::MayChange(const Workload& workload) {
+  std::string_view kind = std::is_same_v<Workload, Job> ? kJobs : kDaemonSets;
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kind);
+  if (config == nullptr || !placement::MayTakeRequirement(workload) ||
+      !IsNew(workload.metadata(), kNew<Workload>) ||
+      workload.metadata().labels().contains(std::string(api::kExcludeLabel)) ||
+      decided_.Find(workload.metadata().uid()) != nullptr) {
+    return false;
+  }
+  Pod pod = placement::PodOf(workload.metadata().namespace_(), workload.spec().template_());
+  return placement::TakesRequirement(pod, config->spec.excluded_scheduler_names,
+                                     parts_.operator_namespace);
+}
+
+bool TemplateReconciler::Wants(const Job& job) { return MayChange(job); }
+bool TemplateReconciler::Wants(const DaemonSet& daemon_set) { return MayChange(daemon_set); }
+
+Async<Outcome> TemplateReconciler::Reconcile(kube::Request request) {
+  ObjectKey key = request.key;
+  std::optional<NamedWorkload> named = ParseTemplateKey(key);
+  if (!named) co_return Outcome::Done();
+  // It may have changed since the pass that decided it.
+  Attempts* attempts = waiting_.Add(key);
+  if (attempts == nullptr) co_return Outcome::Done();
+  Result<End> end = End(Outcome::Done());
+  if (ConfigFor(named->kind) != nullptr) {
+    if (parts_.clock.Now() < attempts->next) {
+      auto wait = attempts->next - parts_.clock.Now();
+      co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(wait));
+    }
+    // OnTurn() wakes it.
+    if (!turns_.Enter(key)) co_return Outcome::Done();
+    if (named->kind == kJobs) {
+      end = co_await Place<Job>(key, std::move(named->key), request.log);
+    } else {
+      end = co_await Place<DaemonSet>(key, std::move(named->key), request.log);
+    }
+    if (end && !*end) co_return Outcome::After(cluster_controller::kResultOverdue);
+  }
+  parts_.inspector.Forget(key);
+  turns_.Leave(key);
+  if (!end) co_return end.error();
+  if (!(*end)->delay()) waiting_.Remove(key);
+  co_return **end;
+}
+
+template <class Workload>
+Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKey name,
+                                                         const std::string& log) {
+  kube::ApiRequest get{.target = kube::ResourceOf<Workload>::value.Path(name.ns, name.name),
+                       .accept = std::string(kube::kContentType<Workload>)};
+  Result<kube::ApiResponse> read = co_await parts_.client.Call(std::move(get));
+  if (IsNotFound(read)) co_return End(Outcome::Done());
+  if (!read) co_return read.error();
+  // It was smaller when it was watched.
+  if (read->body.size() > kMaxWorkloadBytes) co_return End(Outcome::Done());
+  Result<Workload> decoded = kube::Decode<Workload>(read->body);
+  *read = {};
+  if (!decoded) co_return decoded.error();
+  Workload workload = std::move(*decoded);
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
+  if (!MayChange(workload)) {
+    // Its time has passed while others had their turn.
+    bool late =
+        placement::MayTakeRequirement(workload) && !IsNew(workload.metadata(), kNew<Workload>);
+    if (late) metrics_.templates_left_out.Increment();
+    co_return End(Outcome::Done());
+  }
+  Pod pod = placement::PodOf(name.ns, workload.spec().template_());
+  pod.mutable_metadata()->set_name(key.name);
+  std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
+  Result<std::optional<bool>> selected =
+      co_await parts_.namespaces.Decide(name.ns, std::move(selector));
+  if (!selected) co_return selected.error();
+  // Its pods are placed by their gates, if at all.
+  if (!selected->value_or(false)) co_return End(Outcome::Done());
+
+  auto images = co_await parts_.inspector.Inspect(pod);
+  if (images && !*images) {
+    VLOG(1) << log << " waits for the inspection of its images";
+    co_return End();
+  }
+  if (!images)
+    co_return Fail(key, workload, "its images could not be inspected: " + images.error().message(),
+                   log);
+  // Its pods would not be inspected again.
+  if (!(*images)->stale.empty())
+    co_return Fail(key, workload, "its images are known only from earlier: " + (*images)->stale,
+                   log);
+  placement::CommonPlatforms platforms = std::move((*images)->platforms);
+  if (!config->WantsAmd64Levels()) platforms.amd64_level = 0;
+  Result<End> written =
+      co_await Write(key, std::move(workload), std::move(pod), std::move(platforms), log);
+  co_return written;
+}
+
+template <class Workload>
+Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload workload, Pod pod,
+                                                         placement::CommonPlatforms images,
+                                                         const std::string& log) {
+  placement::TemplateTolerations tolerations;
+  watches::FreshConfigs::Snapshot configs;
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
+  // The pods of a DaemonSet are not placed, so they get no tolerations either.
+  if constexpr (std::is_same_v<Workload, Job>) {
+    std::string ns = key.ns;
+    std::vector<std::string> expected;
+    auto read = co_await parts_.configs.Read(std::move(ns), std::move(expected));
+    if (!read) co_return read.error();
+    configs = std::move(*read);
+    tolerations.configs = placement::ConfigsFor(pod, *configs);
+    if (config != nullptr) tolerations.of_cluster = config->Tolerations();
+  }
+  placement::Requirement required = placement::RequireInTemplate(
+      key.ns, images, tolerations, *workload.mutable_spec()->mutable_template_());
+  if (required.result != placement::RequirementResult::kSet) {
+    GiveUp(workload, required.result == placement::RequirementResult::kNowhere
+                         ? "its images have no architecture in common"
+                         : "its required node affinity has too many terms");
+    co_return End(Outcome::Done());
+  }
+  auto& annotations = *workload.mutable_metadata()->mutable_annotations();
+  annotations[std::string(api::kTemplateArchitecturesAnnotation)] =
+      placement::Join(required.architectures);
+  Result<> written = co_await kube::Replace(parts_.client, workload);
+  if (IsNotFound(written)) co_return End(Outcome::Done());
+  if (IsRefused(written))
+    co_return Fail(key, workload, "the API server refused it: " + written.error().message(), log);
+  if (!written) co_return written.error().Prefix("set the requirement in the pod template");
+  decided_.Put(workload.metadata().uid(), true);
+  metrics_.changed_templates.Increment();
+  parts_.events.Record(kube::ReferenceTo(workload), /*warning=*/false, api::kReasonTemplateSet,
+                       "Required one of the architectures in the pod template: " +
+                           placement::Join(required.architectures));
+  co_return End(Outcome::Done());
+}
+
+template <class Workload>
+TemplateReconciler::End TemplateReconciler::Fail(const ObjectKey& key, const Workload& workload,
+                                                 const std::string& why, const std::string& log) {
+  Attempts* attempts = waiting_.Add(key);
+  if (attempts == nullptr || config_ == nullptr) return Outcome::Done();
+  ++attempts->failed;
+  VLOG(1) << log << " attempt " << attempts->failed << ": " << kube::OneLine(why);
+  using std::chrono::milliseconds;
+  constexpr int kMax = cluster_controller::kMaxAttempts;
+  milliseconds delay = std::min(milliseconds(config_->spec.inspection_retry_period) / (kMax - 1),
+                                milliseconds(kNew<Workload>) / kMax);
+  // The next one would come too late.
+  auto left = kNew<Workload> - std::chrono::ceil<std::chrono::seconds>(delay);
+  if (attempts->failed >= kMax || !IsNew(workload.metadata(), left)) {
+    GiveUp(workload, why);
+    return Outcome::Done();
+  }
+  attempts->next = parts_.clock.Now() + delay;
+  return Outcome::After(delay);
+}
+
+template <class Workload>
+void TemplateReconciler::GiveUp(const Workload& workload, const std::string& why) {
+  decided_.Put(workload.metadata().uid(), true);
+  metrics_.unchanged_templates.Increment();
+  parts_.events.Record(kube::ReferenceTo(workload), /*warning=*/true, api::kReasonTemplateUnchanged,
+                       "The pod template is unchanged: " + why);
+}
+
+}  // namespace templates

@@ -77,7 +77,7 @@ TEST_F(ValidatingWebhookFlow, AConstraintThatForbidsGatesRefusesThePod) {
       .Await(webhook_->InForce())
       .Refused(Create(Pod("web")), {"no-gates", std::string(api::kClusterGate)})
       .Do(Create(Pod("outside").Label(std::string(api::kExcludeLabel), "")))
-      .Check(Ungated("outside"));
+      .Await(Ungated("outside"));
 }
 
 TEST_F(ValidatingWebhookFlow, APodWhoseAffinityMayNotChangeIsReleasedWithoutIt) {

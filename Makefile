@@ -19,6 +19,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
 .PHONY: attacks test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
+.PHONY: test-neighbours
 .PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
@@ -72,6 +73,9 @@ test-asan: setup ## Run unit and integration tests with AddressSanitizer and UBS
 
 test-tsan: setup ## Run unit and integration tests with ThreadSanitizer
 	@e2e/test.sh tsan
+
+test-neighbours: setup ## Run flows with other products, which are built from their Go modules
+	@e2e/test.sh neighbours
 
 test-kind: setup ## Run all flows that can run on kind
 	@e2e/test.sh kind

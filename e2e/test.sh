@@ -4,15 +4,16 @@
 # test.sh [PART...] - runs parts of the tests; CONTRIBUTING.md has a table of them. The last line is
 # `N passed, N failed`, of all parts; the exit code is 0 if none failed.
 #
-#   basic     (the default) unit tests, integration tier, and what only a kind cluster shows
-#   install   every way to install operator and fleet on kind, and the integration tier of the fleet
-#   fuzz      guided fuzzing of all parsers of untrusted bytes
-#   asan      unit tests and integration tier under AddressSanitizer and UBSan
-#   tsan      the same under ThreadSanitizer
-#   kind      all flows that can run on kind
-#   all       all of these
-#   rotation  of the parts that fit into CI's time, the one whose last run is the longest ago
-#             (e2e/rotation.py); after other parts
+#   basic       (the default) unit tests, integration tier, and what only a kind cluster shows
+#   install     every way to install operator and fleet on kind; the integration tier of the fleet
+#   neighbours  flows with other products, Kyverno and Karpenter, on the integration tier
+#   fuzz        guided fuzzing of all parsers of untrusted bytes
+#   asan        unit tests and integration tier under AddressSanitizer and UBSan
+#   tsan        the same under ThreadSanitizer
+#   kind        all flows that can run on kind
+#   all         all of these
+#   rotation    of the parts that fit into CI's time, the one whose last run is the longest ago
+#               (e2e/rotation.py); after other parts
 #
 # FUZZ_SECONDS=N  seconds of fuzzing for each target (30)
 # SKIP_KIND=1     skips what needs a kind cluster. Without it, a machine that cannot run kind is a
@@ -28,9 +29,10 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-readonly parts=(asan tsan fuzz kind install)
+# Those that need kind are last.
+readonly parts=(asan tsan fuzz neighbours kind install)
 # Their minutes on two cores, with the compilation of a large change.
-readonly part_minutes=(asan=45 tsan=45 fuzz=15 kind=15 install=20)
+readonly part_minutes=(asan=45 tsan=45 fuzz=15 neighbours=30 kind=15 install=20)
 readonly ci_minutes=90
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
 rotated=       # the part that the rotation has chosen
@@ -251,11 +253,21 @@ run_tsan() {
   sanitized tsan "${tsan[@]}"
 }
 
+run_neighbours() {
+  use_control_plane
+  say "other products beside the operator"
+  e2e/cluster/build-tools.sh kyverno karpenter || {
+    failed "the products cannot be built"
+    return 0
+  }
+  bazel_test neighbours //e2e:neighbours_test
+}
+
 run_kind() { kind_tier all_kind_test; }
 
 run_rotation() {
   local passed=$((($(date +%s) - started) / 60)) choice minutes=("${part_minutes[@]}")
-  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:0:3}")
+  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:0:4}")
   mapfile -t choice < <(python3 e2e/rotation.py --minutes-left=$((ci_minutes - passed)) \
     --state="$rotation_state" "${minutes[@]}")
   say "rotation: ${choice[0]}"

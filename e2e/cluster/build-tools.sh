@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # build-tools.sh [TOOL...] - builds tools of the clusters from Go modules: kubernetes, kind, kwok,
-# coredns, helm, distribution; all by default. Prints the folder for KUBEBUILDER_ASSETS. Does
-# nothing if they exist. kustomize is a part of kubectl.
+# coredns, helm, distribution, health-checks; all of these by default. Prints the folder for
+# KUBEBUILDER_ASSETS. Does nothing if they exist. kustomize is a part of kubectl. Only by their
+# names, because they take long: kyverno, karpenter, products that run beside the operator in tests.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -36,6 +37,26 @@ build() {
 build_own() {
   cd "$CLUSTER_DIR/$1"
   nice -n 10 go build -trimpath -ldflags "$2" -o "$3" .
+}
+
+# build_dependency FOLDER PACKAGE FILE - the same for a program of one of these modules.
+build_dependency() {
+  cd "$CLUSTER_DIR/$1"
+  nice -n 10 go build -trimpath -ldflags '-s -w' -o "$3" "$2"
+}
+
+# write_crds FOLDER MODULE SUBFOLDER... FILE - the CRDs in subfolders of a module that the module in
+# FOLDER requires.
+write_crds() {
+  local folder=$1 module=$2 file=${*: -1} root subfolder crd
+  root=$(cd "$CLUSTER_DIR/$folder" && go list -m -f '{{.Dir}}' "$module")
+  for subfolder in "${@:3:$#-3}"; do
+    for crd in "$root/$subfolder"/*.yaml; do
+      echo "---"
+      cat "$crd"
+    done
+  done >"$file"
+  chmod 755 "$file" # as in write_kwok_stages
 }
 
 # install_module PACKAGE@VERSION FILE - go install has no option for the file's name, only for the
@@ -117,11 +138,43 @@ get_distribution() {
   ln -sfn ../bin/distribution "$ASSETS/distribution"
 }
 
+# The interpreters of Argo CD's and Flux's health checks, for the files in examples/.
+get_health_checks() {
+  local folder=$CLUSTER_DIR/../neighbours/health
+  build health-checks "$(content_hash "$folder"/{go.mod,go.sum,*.go})" 60 \
+    build_own ../neighbours/health '-s -w'
+  ln -sfn ../bin/health-checks "$ASSETS/health-checks"
+}
+
+# get_neighbour NAME SECONDS MODULE PACKAGE SUBFOLDER... - a product from its Go module, with its
+# CRDs.
+get_neighbour() {
+  local name=$1 about=$2 module=$3 package=$4 folder=../neighbours/$1 hash
+  hash=$(content_hash "$CLUSTER_DIR/$folder"/go.{mod,sum})
+  build "$name" "$hash" "$about" build_dependency "$folder" "$module/$package"
+  build "$name-crds.yaml" "$hash" 1 write_crds "$folder" "$module" "${@:5}"
+  ln -sfn "../bin/$name" "$ASSETS/$name"
+  ln -sfn "../bin/$name-crds.yaml" "$ASSETS/$name-crds.yaml"
+}
+
+get_kyverno() {
+  get_neighbour kyverno 600 github.com/kyverno/kyverno cmd/kyverno \
+    config/crds/{kyverno,policies.kyverno.io,policyreport,reports}
+}
+
+# With its provider for tests, whose nodes kwok drives.
+get_karpenter() {
+  get_neighbour karpenter 300 sigs.k8s.io/karpenter kwok {pkg,kwok}/apis/crds
+  get_kwok
+  local name
+  for name in kwok kwok-stages.yaml; do ln -sfn "../bin/$name" "$ASSETS/$name"; done
+}
+
 main() {
   mkdir -p "$BIN" "$ASSETS"
   local tool tools=("$@")
-  [[ $# -gt 0 ]] || tools=(kubernetes kind kwok coredns helm distribution)
-  for tool in "${tools[@]}"; do "get_$tool"; done
+  [[ $# -gt 0 ]] || tools=(kubernetes kind kwok coredns helm distribution health-checks)
+  for tool in "${tools[@]}"; do "get_${tool//-/_}"; done
   say "KUBEBUILDER_ASSETS=$ASSETS"
 }
 

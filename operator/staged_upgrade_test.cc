@@ -251,7 +251,8 @@ TEST_F(StagedUpgradeTest, TheStatusIsWrittenAtABoundedRate) {
   EXPECT_EQ(State(), "True AsExpected");
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(h_.clock.Now() - begin).count();
   int writes = h_.api.CountCalls("clusterpodplacementconfigs/cluster/status") - before;
-  EXPECT_LE(writes, seconds / 5 + 6) << seconds << " s";
+  // Replace() causes some: its changes come together or one by one. One for each namespace is 45.
+  EXPECT_LE(writes, seconds / 5 + 12) << seconds << " s";
 }
 
 }  // namespace

@@ -29,6 +29,8 @@ class LabelRange {
 
   // Whether a node with the label may have any value.
   bool IsEvery() const;
+  // Whether no node satisfies the expressions.
+  bool IsNone() const { return !all_but_ && values_.empty(); }
   // Whether a value is in both.
   bool Overlaps(const LabelRange& other) const;
   // The number of values that are kept one by one.

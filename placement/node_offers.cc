@@ -36,6 +36,7 @@ std::optional<PlatformRange> InTerm(PlatformRange range, const NodeSelectorTerm&
     of_label->Restrict(expression.operator_(),
                        {expression.values().begin(), expression.values().end()});
   }
+  if (range.architectures.IsNone() || range.operating_systems.IsNone()) return std::nullopt;
   return range;
 }
 
@@ -85,9 +86,10 @@ std::optional<RequiredPlatforms> RequiredPlatformsOf(const Pod& pod) {
 }
 
 std::string Describe(const RequiredPlatforms& required) {
+  std::set<std::string> terms;
+  for (const PlatformRange& range : required) terms.insert(DescribeTerm(range));
   std::string text;
-  for (const PlatformRange& range : required)
-    text += (text.empty() ? "" : "; ") + DescribeTerm(range);
+  for (const std::string& term : terms) text += (text.empty() ? "" : "; ") + term;
   return text;
 }
 

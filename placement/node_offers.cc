@@ -111,14 +111,15 @@ void NodeOffers::AddNodePool(const Json& pool) {
   for (const Json& requirement : kube::ListAt(pool, "spec.template.spec.requirements")) {
     LabelRange* of_label = RangeOf(range, kube::StringAt(requirement, "key"));
     if (of_label == nullptr) continue;
+    std::string op = kube::StringAt(requirement, "operator");
     const Json& list = kube::ListAt(requirement, "values");
-    if (list.size() > kMaxLabelValues) continue;
+    bool lacks_values = op == "In" && list.empty();
+    if (lacks_values || list.size() > kMaxLabelValues) continue;
     std::vector<std::string> values;
     for (const Json& value : list) {
       if (value.is_string()) values.push_back(value.get<std::string>());
     }
-    if (values.size() == list.size())
-      of_label->Restrict(kube::StringAt(requirement, "operator"), values);
+    if (values.size() == list.size()) of_label->Restrict(op, values);
   }
   Add(std::move(range));
 }

@@ -29,8 +29,8 @@ namespace placement {
 inline constexpr size_t kMaxNodeOffers = 64;
 // Of the required node affinity of a pod.
 inline constexpr int kMaxRequiredTerms = 64;
-// Values in all RequiredPlatforms of a pod, as many as the architectures of a requirement.
-inline constexpr size_t kMaxRequiredValues = 32;
+// Values in all RequiredPlatforms of a pod. Images for more architectures have a node somewhere.
+inline constexpr size_t kMaxRequiredValues = 16;
 
 struct PlatformRange {
   LabelRange architectures;

@@ -187,6 +187,10 @@ TEST(NodeOffersTest, ANodeWithoutLabelsFitsOnlyWhatAllowsThat) {
   EXPECT_TRUE(Fit(offers, MakePod("").Requires(kArch, "NotIn", {"amd64"})));
 }
 
+// A list in braces with one element would be that element, as JSON.
+using Values = std::vector<std::string>;
+using All = std::vector<Json>;
+
 Json Pool(const Json& requirements, const Json& labels = Json::object()) {
   Json pool = {{"metadata", {{"name", "a"}}}};
   pool["spec"]["template"] = {{"metadata", {{"labels", labels}}},
@@ -205,29 +209,32 @@ TEST(NodeOffersTest, NodePoolsOfferWhatTheirRequirementsAllow) {
     bool arm64;
     bool windows_amd64;
   };
-  const Json arm64 = Requirement(kArch, "In", {"arm64"});
+  const Json arm64 = Requirement(kArch, "In", Values{"arm64"});
   const Row rows[] = {
-      {"In", Pool({arm64}), true, false},
-      {"In, several", Pool({Requirement(kArch, "In", {"amd64", "s390x"})}), false, true},
-      {"NotIn", Pool({Requirement(kArch, "NotIn", {"arm64"})}), false, true},
-      {"Exists", Pool({Requirement(kArch, "Exists", Json::array())}), true, true},
-      {"DoesNotExist", Pool({Requirement(kArch, "DoesNotExist", Json::array())}), false, false},
-      {"Gt", Pool({Requirement(kArch, "Gt", {"1"})}), true, true},
-      {"Gte, of newer versions", Pool({Requirement(kArch, "Gte", {"1"})}), true, true},
-      {"all of them", Pool({Requirement(kArch, "In", {"amd64", "arm64"}), arm64}), true, false},
-      {"other keys", Pool({Requirement("zone", "In", {"a"})}), true, true},
+      {"In", Pool(All{arm64}), true, false},
+      {"In, several", Pool(All{Requirement(kArch, "In", Values{"amd64", "s390x"})}), false, true},
+      {"NotIn", Pool(All{Requirement(kArch, "NotIn", Values{"arm64"})}), false, true},
+      {"Exists", Pool(All{Requirement(kArch, "Exists", Values{})}), true, true},
+      {"DoesNotExist", Pool(All{Requirement(kArch, "DoesNotExist", Values{})}), false, false},
+      {"Gt", Pool(All{Requirement(kArch, "Gt", Values{"1"})}), true, true},
+      {"Gte, of newer versions", Pool(All{Requirement(kArch, "Gte", Values{"1"})}), true, true},
+      {"all of them", Pool(All{Requirement(kArch, "In", Values{"amd64", "arm64"}), arm64}), true,
+       false},
+      {"other keys", Pool(All{Requirement("zone", "In", Values{"a"})}), true, true},
       {"no requirements", Pool(Json::array()), true, true},
-      {"linux alone", Pool({Requirement(kOs, "In", {"linux"})}), true, false},
-      {"windows alone", Pool({Requirement(kOs, "In", {"windows"})}), true, true},
+      {"linux alone", Pool(All{Requirement(kOs, "In", Values{"linux"})}), true, false},
+      {"windows alone", Pool(All{Requirement(kOs, "In", Values{"windows"})}), true, true},
       {"a label", Pool(Json::array(), {{kArch, "s390x"}}), false, false},
-      {"a label and a requirement", Pool({arm64}, {{kArch, "arm64"}, {kOs, "linux"}}), true, false},
+      {"a label and a requirement", Pool(All{arm64}, {{kArch, "arm64"}, {kOs, "linux"}}), true,
+       false},
       // Wrong types count as if they were not there.
       {"no list", Pool("arm64"), true, true},
-      {"values that are no strings", Pool({Requirement(kArch, "In", {1, 2})}), true, true},
-      {"values that are no list", Pool({Requirement(kArch, "NotIn", "arm64")}), true, true},
-      {"a requirement that is no object", Pool({"arm64"}), true, true},
-      {"labels that are no object", Pool({arm64}, "arm64"), true, false},
-      {"a label that is no string", Pool({arm64}, {{kArch, 1}}), true, false},
+      {"values that are no strings", Pool(All{Requirement(kArch, "In", {1, 2})}), true, true},
+      {"values that are no list", Pool(All{Requirement(kArch, "NotIn", "arm64")}), true, true},
+      {"In, and values that are no list", Pool(All{Requirement(kArch, "In", "s390x")}), true, true},
+      {"a requirement that is no object", Pool(All{"arm64"}), true, true},
+      {"labels that are no object", Pool(All{arm64}, "arm64"), true, false},
+      {"a label that is no string", Pool(All{arm64}, {{kArch, 1}}), true, false},
       {"no object", Json("pool"), true, true},
   };
   for (const Row& row : rows) {
@@ -240,7 +247,7 @@ TEST(NodeOffersTest, NodePoolsOfferWhatTheirRequirementsAllow) {
 }
 
 TEST(NodeOffersTest, ANodePoolThatIsBeingDeletedOffersNothing) {
-  Json pool = Pool({Requirement(kArch, "In", {"arm64"})});
+  Json pool = Pool(All{Requirement(kArch, "In", Values{"arm64"})});
   pool["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   NodeOffers offers;
   offers.AddNodePool(pool);
@@ -251,7 +258,7 @@ TEST(NodeOffersTest, ALongListOfValuesCountsAsEveryValue) {
   Json values = Json::array();
   for (size_t i = 0; i <= kMaxLabelValues; ++i) values.push_back("a" + std::to_string(i));
   NodeOffers offers;
-  offers.AddNodePool(Pool({Requirement(kArch, "In", values)}));
+  offers.AddNodePool(Pool(All{Requirement(kArch, "In", values)}));
   EXPECT_TRUE(Fit(offers, MakePod("").Requires(kArch, "In", {"arm64"})));
 }
 

@@ -37,6 +37,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       node_images_(parts_.client, parts_.clock, tasks),
       queue_(*images_, parts_.clock, tasks, parts_.metrics),
       inspector_(queue_, secrets_, node_images_, parts_.metrics, parts_.clock),
+      offered_(parts_.client, parts_.clock, tasks, parts_.events),
       configs_(parts_.client, parts_.clock, /*ns=*/""),
       rules_(parts_.client, parts_.clock),
       additions_(CreateAll(options.additions)),
@@ -46,8 +47,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
                      secrets_, openshift_.config()),
       large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
       reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, rules_,
-                   inspector_, additions_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
-                   large_pods_, cluster_configs_}),
+                   inspector_, offered_, additions_, parts_.shards, namespaces_, parts_.known,
+                   parts_.metrics, large_pods_, cluster_configs_}),
       controller_({.name = kController, .workers = options.workers}, large_pods_, parts_.clock,
                   &parts_.observer) {
   parts_.current = this;

@@ -14,6 +14,7 @@
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/node_images.h"
+#include "cluster-controller/offered_architectures.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
@@ -112,6 +113,7 @@ class Leader final : public kube::Term {
   NodeImages node_images_;
   InspectionQueue queue_;
   PodInspector inspector_;
+  OfferedArchitectures offered_;
   watches::FreshConfigs configs_;
   rules::Asker rules_;
   PodAdditionsList additions_;

@@ -341,6 +341,7 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
     parts_.inspector.Forget(key);
     co_return Outcome::After(AwaitingLeft(pod, parts_.clock.WallNow()));
   }
+  if (release.placed) parts_.offered.Check(pod);
   parts_.metrics.processed_pods.Increment();
   if (known != nullptr) {
     known->released = true;

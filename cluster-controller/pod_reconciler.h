@@ -27,6 +27,7 @@
 #include "api/names.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
+#include "cluster-controller/offered_architectures.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
@@ -59,6 +60,7 @@ struct PodReconcilerParts {
   watches::FreshConfigs& configs;
   rules::Asker& rules;
   PodInspector& inspector;
+  OfferedArchitectures& offered;
   const PodAdditionsList& additions;
   ShardWatch& shards;
   NamespaceSelection& namespaces;
@@ -125,7 +127,8 @@ class PodReconciler final : public kube::Reconciler {
   placement::Release Decide(Placing& placing);
   // Adds what MakeAdditions() did.
   static void AddAdditions(const Placing& placing, placement::Release& release);
-  // Writes the pod. If the API server refuses it with additions, the next pass makes none.
+  // Writes the pod. If the API server refuses it with additions, the next pass makes none. Then
+  // checks whether nodes of what it requires are known.
   kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release,
                                    const std::string& log);
 

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/node_offers.h"
 #include "api/testing/make_config.h"
+#include "cluster-controller/offered_architectures.h"
 #include "cluster-controller/testing/fake_additions.h"
 #include "cluster-controller/testing/pod_reconciler_fixture.h"
 #include "kube/base/clock.h"
@@ -456,6 +458,37 @@ TEST_F(PodReconcilerTest, AnyRefusalReleasesThePodWithoutChanges) {
     EXPECT_THAT(Reconcile(), IsOk());
   }
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGateRemovalFailed));
+}
+
+// There are no nodes.
+TEST_F(PodReconcilerTest, APodWithoutANodeGetsAnEventAfterItsRelease) {
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(api_.CountCalls("nodes"), 0);
+  EXPECT_THAT(Events(), testing::Not(testing::Contains(api::kReasonNoNodeOffersArchitecture)));
+  clock_.Advance(kListOffersAfter);
+  kube::Drain(io_);
+  EXPECT_EQ(api_.CountCalls("nodes"), 1);
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonNoNodeOffersArchitecture));
+}
+
+TEST_F(PodReconcilerTest, APodThatLosesOnlyItsGatesIsNotSearchedANode) {
+  const std::string arch(api::kArchLabel);
+  // Refused by the API server.
+  api_.Create<Pod>(GatedPod().NodeSelector(arch, "arm64"));
+  api_.FailNext(Error::Invalid("spec: Forbidden"), "PUT");
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  api_.Delete<Pod>({"ns", "web"});
+  EXPECT_THAT(Reconcile(), IsOk());
+  // It opts out.
+  api_.Create<Pod>(GatedPod().NodeSelector(arch, "arm64").Label(api::kExcludeLabel, ""));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  clock_.Advance(kListOffersAfter);
+  kube::Drain(io_);
+  EXPECT_EQ(api_.CountCalls("nodes"), 0);
 }
 
 TEST_F(PodReconcilerTest, AfterARefusalTheLocalGateIsRemovedToo) {

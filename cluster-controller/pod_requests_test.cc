@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a gated pod costs the cluster controller: one write, its events, and for many pods together
-// one read of announcements; one reconcile, which is one decoding of the pod, for each of its
-// states that need a decision.
+// one read of announcements, and in ten minutes one of nodes and NodePools; one reconcile, which is
+// one decoding of the pod, for each of its states that need a decision.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,6 +56,10 @@ struct CountingObserver final : kube::ControllerObserver {
 class PodRequestsTest : public testing::Test {
  protected:
   void SetUp() override {
+    kube::core::Node node;
+    node.mutable_metadata()->set_name("node");
+    (*node.mutable_metadata()->mutable_labels())[std::string(api::kArchLabel)] = "amd64";
+    api_.Create(node);
     tasks_.Spawn("events", events_.Run());
     LeaderParts parts{leader_, io_.get_executor(), api_,     clock_, events_, known_,
                       shards_, metrics_of_pods_,   observer_};
@@ -130,7 +134,8 @@ TEST_F(PodRequestsTest, InABurst) {
   Pass(10s);
   // Announcements are read for the first pod, and once more for the pods that came meanwhile.
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
-                                      Pair("get leases", 2), Pair("update pods", kPods)));
+                                      Pair("get leases", 2), Pair("list nodepools", 1),
+                                      Pair("list nodes", 1), Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, kPods);
   EXPECT_EQ(known_.size(), 0u);
 }
@@ -144,7 +149,8 @@ TEST_F(PodRequestsTest, AtASteadyRate) {
   Pass(10s);
   // 4 s: one read of announcements in 0.2 s.
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
-                                      Pair("get leases", 20), Pair("update pods", kPods)));
+                                      Pair("get leases", 20), Pair("list nodepools", 1),
+                                      Pair("list nodes", 1), Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, kPods);
 }
 
@@ -159,8 +165,9 @@ TEST_F(PodRequestsTest, WithBothGates) {
   EXPECT_EQ(StillGated(), 0);
   // Longer than a pod waits for its shard, but not until OpenShift's objects are read again.
   Pass(45s);
-  EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
-                                      Pair("update pods", kPods)));
+  EXPECT_THAT(Requests(),
+              ElementsAre(Pair("create events", kPods * kEventsOfAPod), Pair("list nodepools", 1),
+                          Pair("list nodes", 1), Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, 2 * kPods)
       << "also later: no pod may come back after its release";
 }
@@ -186,6 +193,7 @@ TEST_F(PodRequestsTest, WithAGateOfAnotherController) {
   EXPECT_EQ(StillGated(), 0);
   Pass(10s);
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods), Pair("get leases", 2),
+                                      Pair("list nodepools", 1), Pair("list nodes", 1),
                                       Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, 3 * kPods);
   EXPECT_EQ(known_.size(), 0u);

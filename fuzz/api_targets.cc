@@ -22,6 +22,7 @@
 #include "placement/gating.h"
 #include "placement/ignored.h"
 #include "placement/local_configs.h"
+#include "placement/node_offers.h"
 #include "placement/release.h"
 #include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
@@ -214,6 +215,15 @@ void FuzzPod(const std::string& input) {
   static const std::vector<api::Platform> platforms = {{"amd64", 1}, {"arm64", 2}};
   placement::MatchingConfigs matching = placement::ConfigsFor(*pod, configs);
   (void)placement::GatingConfigs(*pod);
+  if (auto required = placement::RequiredPlatformsOf(*pod)) {
+    size_t values = 0;
+    for (const placement::PlatformRange& range : *required) {
+      values += range.architectures.size() + range.operating_systems.size();
+      CHECK(!range.architectures.IsEvery() && !range.architectures.IsNone());
+    }
+    CHECK_LE(values, placement::kMaxRequiredValues);
+    CHECK(!placement::Describe(*required).empty());
+  }
   for (placement::MatchingConfig& one : matching) one.rules.set();
 
   CheckRelease(*pod, api::kLocalGate,
@@ -260,6 +270,25 @@ void FuzzNode(const std::string& input) {
   CHECK((*taint)->effect == "NoSchedule" || (*taint)->effect == "NoExecute");
 }
 
+// A karpenter.sh/v1 NodePool.
+void FuzzNodePool(const std::string& input) {
+  Result<Json> pool = kube::ParseJson(input);
+  if (!pool) return;
+  static const auto& required = *new placement::RequiredPlatforms([] {
+    placement::PlatformRange range;
+    range.architectures.Restrict("In", {"arm64"});
+    range.operating_systems.Restrict("NotIn", {"windows"});
+    return placement::RequiredPlatforms{range};
+  }());
+  placement::NodeOffers offers;
+  offers.AddNodePool(*pool);
+  bool fit = offers.Fit(required);
+  offers.AddNodePool(*pool);
+  CHECK_EQ(offers.Fit(required), fit);
+  offers.AddNodePool(Json::object());
+  CHECK(offers.Fit(required)) << "a NodePool without requirements offers everything";
+}
+
 }  // namespace
 
 std::vector<FuzzTarget> ApiTargets() {
@@ -268,6 +297,7 @@ std::vector<FuzzTarget> ApiTargets() {
       {"config", FuzzConfig},
       {"frames", FuzzFrames},
       {"node", FuzzNode},
+      {"node-pool", FuzzNodePool},
       {"pod", FuzzPod},
       {"watch-event", FuzzWatchEvent},
       {"yaml", FuzzYaml},

@@ -244,6 +244,7 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
     return release;
   }
   DropGate(pod, api::kClusterGate);
+  release.placed = true;
   AddGateRemovedEvent(api::kClusterGate, release);
   if (!decision.not_awaited.empty()) {
     release.events.back().message +=

@@ -43,6 +43,9 @@ struct Release {
   bool released = false;
   // The cluster gate stays: the pod waits for the gates of other controllers.
   bool awaits_other_gates = false;
+  // Placed by architecture and ungated: what the pod requires now decides where it runs. Not for
+  // ignored pods, and not if only the gates were removed.
+  bool placed = false;
   // More than placement needs was added: tolerations. If the API server refuses the pod, it may
   // accept it without.
   bool additions = false;

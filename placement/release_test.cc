@@ -150,6 +150,7 @@ TEST(ReleaseTest, BareReleaseOfTheClusterGateDropsTheLocalOneToo) {
   Pod pod = Gated();
   Release release = ReleaseBare(pod, api::kClusterGate);
   EXPECT_TRUE(release.released);
+  EXPECT_FALSE(release.placed);
   EXPECT_FALSE(HasGate(pod, api::kLocalGate));
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_TRUE(HasGate(pod, "other"));
@@ -287,6 +288,7 @@ TEST(ReleaseTest, IgnoredPodsOnlyLoseTheGate) {
   Pod pod = ClusterGated();
   Release release = ReleaseIgnored(pod, api::kClusterGate);
   EXPECT_TRUE(release.released);
+  EXPECT_FALSE(release.placed);
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_FALSE(pod.spec().has_affinity());
   EXPECT_EQ(pod.metadata().labels().size(), 1u) << "the gate's own";
@@ -760,6 +762,7 @@ TEST(ReleaseTest, ATakeoverMayAwaitOtherGatesToo) {
                                          .await_other_gates = true,
                                          .take_over_shard = true});
   EXPECT_TRUE(release.awaits_other_gates);
+  EXPECT_FALSE(release.placed) << "it cannot run yet";
   EXPECT_FALSE(HasGate(pod, api::kLocalGate));
   EXPECT_TRUE(HasGate(pod, api::kClusterGate));
   EXPECT_EQ(Preferences(pod), 1);
@@ -780,6 +783,7 @@ TEST(ReleaseTest, WithoutOtherGatesThereIsNothingToAwait) {
   Pod pod = ClusterGated();
   Release release = Decide(pod, ArchitectureSet{"arm64"});
   EXPECT_FALSE(release.awaits_other_gates);
+  EXPECT_TRUE(release.placed);
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
   EXPECT_FALSE(IsDecided(pod, 5)) << "released";

@@ -20,6 +20,7 @@
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/node_images.h"
+#include "cluster-controller/offered_architectures.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
@@ -124,9 +125,14 @@ class PodReconcilerTest : public testing::Test {
   }
 
   PodReconcilerParts Parts() {
-    return {"operator-ns",   api_,       clock_,  tasks_,      events_, configs_,           rules_,
-            inspector_,      additions_, shards_, namespaces_, known_,  placement_metrics_, pods_,
-            cluster_configs_};
+    return {"operator-ns", api_,
+            clock_,        tasks_,
+            events_,       configs_,
+            rules_,        inspector_,
+            offered_,      additions_,
+            shards_,       namespaces_,
+            known_,        placement_metrics_,
+            pods_,         cluster_configs_};
   }
   // The rule prefers `architecture` for pods of this kind (FakeRulePolicy).
   api::PodPlacementConfig CreateConfigWithRule(const char* name, const char* kind,
@@ -185,6 +191,7 @@ class PodReconcilerTest : public testing::Test {
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   PodInspector inspector_{queue_, secrets_, node_images_, placement_metrics_, clock_};
+  OfferedArchitectures offered_{api_, clock_, tasks_, events_};
   PodAdditionsList additions_;
   ShardWatch shards_{clock_};
   NamespaceSelection namespaces_{api_};

@@ -25,6 +25,7 @@ using kube::core::Pod;
 using kube::workloads::Job;
 using placement::ArchitectureSet;
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -145,6 +146,7 @@ TEST_F(SuspendedJobsTest, ALevelOfX8664IsRequiredOnlyWithItsPlugin) {
   Create(MakeJob("with", MakePod("").Image("r.io/v3:1")));
   EXPECT_THAT(Required<Job>("with"), ElementsAre("amd64"));
   EXPECT_TRUE(has_level("with"));
+  EXPECT_THAT(Events(), Contains(AllOf(HasSubstr("Job/with "), HasSubstr(label))));
 }
 
 TEST_F(SuspendedJobsTest, ImagesThatAreNotKnownInTimeLeaveTheJobUnchanged) {

@@ -15,6 +15,7 @@
 #include "kube/types/workloads.h"
 #include "placement/architecture.h"
 #include "placement/matching_configs.h"
+#include "placement/requirement.h"
 #include "placement/templates.h"
 #include "templates/template_key.h"
 #include "templates/workload_watch.h"
@@ -191,7 +192,7 @@ Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload
   metrics_.changed_templates.Increment();
   parts_.events.Record(kube::ReferenceTo(workload), /*warning=*/false, api::kReasonTemplateSet,
                        "Required one of the architectures in the pod template: " +
-                           placement::Join(required.architectures));
+                           placement::DescribeRequirement(required));
   co_return End(Outcome::Done());
 }
 

@@ -244,7 +244,9 @@ Async<bool> DaemonSetReport::Inspect(Candidate& candidate, std::map<std::string,
   auto images = co_await parts_.inspector.Inspect(pod);
   if (FailedWith(images, kube::Code::kCancelled)) co_return images.error();
   if (images && !*images) co_return false;
-  if (!images || CountPlatforms((*images)->platforms) > kMaxPlatforms) co_return true;
+  // That an image is not on a node does not say that it is not for the node's platform.
+  if (!images || (*images)->from_nodes || CountPlatforms((*images)->platforms) > kMaxPlatforms)
+    co_return true;
   candidate.images = std::move((*images)->platforms);
   candidate.images->windows_builds.clear();
   candidate.pod = placement::NodeConstraintsOf(pod.spec()).SerializeAsString();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "cluster-controller/testing/node_with_images.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -251,6 +252,19 @@ TEST_F(DaemonSetsTest, ImagesWithTooManyPlatformsAreNotCompared) {
   Use(kReportOn);
   EXPECT_EQ(Lacking(), 0);
   EXPECT_EQ(NotCompared(), 1);
+}
+
+// It is not on the other node, which does not say that it is not for it.
+TEST_F(DaemonSetsTest, ImagesThatAreKnownOnlyFromNodesAreNotCompared) {
+  CreateNode("b", "arm64");
+  api_.Create(cluster_controller::NodeWithImages("a", "linux", "amd64", {{"r.io/app:1"}}));
+  images_.SetDefault(kube::Error::NotFound("404"));
+  CreateDaemonSet("never", MakePod("").Image("r.io/app:1", "Never"));
+  CreateDaemonSet("preloaded", MakePod("").Image("r.io/app:1", "IfNotPresent"));
+  Use(kReportOn);
+  Advance(kInspectDaemonSetWithin);
+  EXPECT_EQ(Lacking(), 0);
+  EXPECT_EQ(NotCompared(), 2);
 }
 
 TEST_F(SilentRegistryTest, ImagesThatDoNotAnswerEndNoReport) {

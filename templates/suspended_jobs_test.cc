@@ -8,6 +8,7 @@
 #include "api/amd64_levels.h"
 #include "api/names.h"
 #include "api/templates.h"
+#include "cluster-controller/testing/node_with_images.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -29,6 +30,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 const std::string kAnnotation(api::kTemplateArchitecturesAnnotation);
@@ -293,6 +295,21 @@ TEST_F(SuspendedJobsTest, NoCallOutlivesTheTasksOfTheTerm) {
               kube::FailsWith(kube::Code::kDeadlineExceeded));
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
   EXPECT_EQ(client_.hanging, 0);
+}
+
+// The nodes that have the image are others when the Job starts.
+TEST_F(SuspendedJobsTest, ImagesThatAreKnownOnlyFromNodesLeaveTheJobUnchanged) {
+  api_.Create(cluster_controller::NodeWithImages("n", "linux", "arm64", {{"r.io/app:1"}}));
+  images_.SetDefault(kube::Error::NotFound("404"));
+  Create(MakeJob("never", MakePod("").Image("r.io/app:1", "Never")));
+  Advance(20s);
+  Create(MakeJob("preloaded", MakePod("").Image("r.io/app:1", "IfNotPresent")));
+  Advance(10min);
+  EXPECT_EQ(Puts(), 0);
+  EXPECT_THAT(Events(), UnorderedElementsAre(HasSubstr("Job/never ArchAwareTemplateUnchanged: "),
+                                             HasSubstr("Job/preloaded ArchAwareTemplateUnchanged: "
+                                                       "The pod template is unchanged: an image "
+                                                       "of it is known only from the nodes")));
 }
 
 TEST_F(SuspendedJobsTest, PullSecretsOfTheTemplateAreUsed) {

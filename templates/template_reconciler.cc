@@ -144,6 +144,11 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   if (!images)
     co_return Fail(key, workload, "its images could not be inspected: " + images.error().message(),
                    log);
+  // When its pods are created, other nodes may have the image.
+  if ((*images)->from_nodes) {
+    GiveUp(workload, "an image of it is known only from the nodes that have it now");
+    co_return End(Outcome::Done());
+  }
   // Its pods would not be inspected again.
   if (!(*images)->stale.empty())
     co_return Fail(key, workload, "its images are known only from earlier: " + (*images)->stale,

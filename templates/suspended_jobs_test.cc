@@ -23,6 +23,7 @@ namespace {
 
 using kube::MakePod;
 using kube::core::Pod;
+using kube::workloads::DaemonSet;
 using kube::workloads::Job;
 using placement::ArchitectureSet;
 using testing::AllOf;
@@ -273,6 +274,23 @@ TEST_F(SilentRegistryTest, AtMostSoManyAreInspectedAtATime) {
   images_.SetDefault(ArchitectureSet{"arm64"});
   kube::Drain(io_);
   EXPECT_EQ(Puts(), 10);
+}
+
+TEST_F(SilentRegistryTest, SilentImagesOfSomeNamespacesDelayNoOther) {
+  kube::Json plugins = kPlugin;
+  plugins["daemonSets"] = {{"patchTemplates", true}};
+  Use(plugins);
+  for (const std::string ns : {"a", "b", "c", "d"}) {
+    CreateNamespace(ns);
+    for (size_t i = 0; i <= kTemplatesAtATime.per_namespace; ++i) {
+      std::string name = ns + std::to_string(i);
+      Create(MakeJob(name, MakePod("").Namespace(ns).Image(name + ".io/app:1")));
+    }
+  }
+  EXPECT_EQ(images_.inspected().size(), kTemplatesAtATime.total);
+  images_.SetResult("r.io/app:1", ArchitectureSet{"arm64"});
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1")));
+  EXPECT_THAT(Required<DaemonSet>("agent"), ElementsAre("arm64"));
 }
 
 TEST_F(SilentRegistryTest, WithoutThePluginNothingWaits) {

@@ -41,8 +41,10 @@ namespace templates {
 
 inline constexpr std::chrono::seconds kNewJob{600};
 inline constexpr std::chrono::seconds kNewDaemonSet{30};
-// Workloads whose images are inspected.
-inline constexpr kube::FairShareOptions kTemplatesAtATime{.per_namespace = 4, .total = 16};
+// Workloads whose images are inspected. The first of a namespace waits for no other namespace: the
+// time of a DaemonSet is short.
+inline constexpr kube::FairShareOptions kTemplatesAtATime{
+    .per_namespace = 4, .total = 16, .first_always_enters = true};
 // Decided workloads that are remembered, should another client remove what was written.
 inline constexpr size_t kRememberedTemplates = 4'096;
 

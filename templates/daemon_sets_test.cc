@@ -101,6 +101,34 @@ TEST_F(SilentRegistryTest, ImagesThatAreKnownTooLateLeaveItUnchanged) {
   EXPECT_EQ(Puts(), 0);
 }
 
+// Its rollout has ended by then, and a change would replace all of its pods.
+TEST_F(DaemonSetsTest, ASlowReadOfASecretLeavesItUnchanged) {
+  Use(kPatch);
+  int reads = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    // Once for the inspection, once with its result.
+    if (call.ends_with("secrets/registry") && ++reads == 2) clock_.Advance(kNewDaemonSet);
+  });
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1").PullSecret("registry")));
+  EXPECT_EQ(reads, 2);
+  EXPECT_EQ(Puts(), 0);
+  EXPECT_THAT(Events(), ElementsAre(AllOf(HasSubstr("DaemonSet/agent ArchAwareTemplateUnchanged: "),
+                                          HasSubstr("the first 30 seconds"))));
+  EXPECT_EQ(metrics_.templates_left_out.Value(), 1);
+}
+
+TEST_F(DaemonSetsTest, ThePluginMayBeSwitchedOffDuringARead) {
+  Use(kPatch);
+  int reads = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    if (call.ends_with("secrets/registry") && ++reads == 2) feature_.Follow(nullptr);
+  });
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1").PullSecret("registry")));
+  EXPECT_EQ(reads, 2);
+  EXPECT_EQ(Puts(), 0);
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
 TEST_F(DaemonSetsTest, ThoseThatLackAnArchitectureAreReported) {
   CreateNode("a", "amd64");
   CreateNode("b", "arm64");

@@ -32,6 +32,8 @@ using kube::workloads::DaemonSet;
 using kube::workloads::Job;
 
 template <class Workload>
+constexpr std::string_view kKind = std::is_same_v<Workload, Job> ? kJobs : kDaemonSets;
+template <class Workload>
 constexpr std::chrono::seconds kNew = std::is_same_v<Workload, Job> ? kNewJob : kNewDaemonSet;
 
 // The API server, or a policy of it, will refuse the same write again.
@@ -59,11 +61,9 @@ bool TemplateReconciler::IsNew(const kube::meta::ObjectMeta& workload,
 }
 
 template <class Workload>
-bool TemplateReconciler::MayChange(const Workload& workload) {
-  std::string_view kind = std::is_same_v<Workload, Job> ? kJobs : kDaemonSets;
-  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kind);
+bool TemplateReconciler::Takes(const Workload& workload) {
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kKind<Workload>);
   if (config == nullptr || !placement::MayTakeRequirement(workload) ||
-      !IsNew(workload.metadata(), kNew<Workload>) ||
       workload.metadata().labels().contains(std::string(api::kExcludeLabel)) ||
       decided_.Find(workload.metadata().uid()) != nullptr) {
     return false;
@@ -73,8 +73,13 @@ bool TemplateReconciler::MayChange(const Workload& workload) {
                                      parts_.operator_namespace);
 }
 
-bool TemplateReconciler::Wants(const Job& job) { return MayChange(job); }
-bool TemplateReconciler::Wants(const DaemonSet& daemon_set) { return MayChange(daemon_set); }
+bool TemplateReconciler::Wants(const Job& job) {
+  return IsNew(job.metadata(), kNewJob) && Takes(job);
+}
+
+bool TemplateReconciler::Wants(const DaemonSet& daemon_set) {
+  return IsNew(daemon_set.metadata(), kNewDaemonSet) && Takes(daemon_set);
+}
 
 Async<Outcome> TemplateReconciler::Reconcile(kube::Request request) {
   ObjectKey key = request.key;
@@ -119,14 +124,8 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   *read = {};
   if (!decoded) co_return decoded.error();
   Workload workload = std::move(*decoded);
+  if (!Takes(workload)) co_return End(Outcome::Done());
   std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
-  if (!MayChange(workload)) {
-    // Its time has passed while others had their turn.
-    bool late =
-        placement::MayTakeRequirement(workload) && !IsNew(workload.metadata(), kNew<Workload>);
-    if (late) metrics_.templates_left_out.Increment();
-    co_return End(Outcome::Done());
-  }
   Pod pod = placement::PodOf(name.ns, workload.spec().template_());
   pod.mutable_metadata()->set_name(key.name);
   std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
@@ -135,6 +134,10 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   if (!selected) co_return selected.error();
   // Its pods are placed by their gates, if at all.
   if (!selected->value_or(false)) co_return End(Outcome::Done());
+  if (!IsNew(workload.metadata(), kNew<Workload>)) {
+    GiveUpLate(workload);
+    co_return End(Outcome::Done());
+  }
 
   auto images = co_await parts_.inspector.Inspect(pod);
   if (images && !*images) {
@@ -164,9 +167,7 @@ template <class Workload>
 Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload workload, Pod pod,
                                                          placement::CommonPlatforms images,
                                                          const std::string& log) {
-  placement::TemplateTolerations tolerations;
   watches::FreshConfigs::Snapshot configs;
-  std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
   // The pods of a DaemonSet are not placed, so they get no tolerations either.
   if constexpr (std::is_same_v<Workload, Job>) {
     std::string ns = key.ns;
@@ -174,8 +175,18 @@ Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload
     auto read = co_await parts_.configs.Read(std::move(ns), std::move(expected));
     if (!read) co_return read.error();
     configs = std::move(*read);
-    tolerations.configs = placement::ConfigsFor(pod, *configs);
-    if (config != nullptr) tolerations.of_cluster = config->Tolerations();
+  }
+  // Secrets and configs may have been slow to read.
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kKind<Workload>);
+  if (config == nullptr) co_return End(Outcome::Done());
+  if (!IsNew(workload.metadata(), kNew<Workload>)) {
+    GiveUpLate(workload);
+    co_return End(Outcome::Done());
+  }
+  placement::TemplateTolerations tolerations;
+  if constexpr (std::is_same_v<Workload, Job>) {
+    tolerations = {.configs = placement::ConfigsFor(pod, *configs),
+                   .of_cluster = config->Tolerations()};
   }
   placement::Requirement required = placement::RequireInTemplate(
       key.ns, images, tolerations, *workload.mutable_spec()->mutable_template_());
@@ -226,7 +237,19 @@ template <class Workload>
 void TemplateReconciler::GiveUp(const Workload& workload, const std::string& why) {
   decided_.Put(workload.metadata().uid(), true);
   metrics_.unchanged_templates.Increment();
-  parts_.events.Record(kube::ReferenceTo(workload), /*warning=*/true, api::kReasonTemplateUnchanged,
+  Tell(kube::ReferenceTo(workload), why);
+}
+
+template <class Workload>
+void TemplateReconciler::GiveUpLate(const Workload& workload) {
+  decided_.Put(workload.metadata().uid(), true);
+  metrics_.templates_left_out.Increment();
+  Tell(kube::ReferenceTo(workload), "its images were not known in the first " +
+                                        std::to_string(kNew<Workload>.count()) + " seconds");
+}
+
+void TemplateReconciler::Tell(const kube::core::ObjectReference& workload, const std::string& why) {
+  parts_.events.Record(workload, /*warning=*/true, api::kReasonTemplateUnchanged,
                        "The pod template is unchanged: " + why);
 }
 

@@ -82,8 +82,9 @@ class TemplateReconciler final : public kube::Reconciler {
 
   // nullptr: the plugin for workloads of this kind is off.
   std::shared_ptr<const api::ClusterPodPlacementConfig> ConfigFor(std::string_view kind) const;
+  // Whatever its age is.
   template <class Workload>
-  bool MayChange(const Workload& workload);
+  bool Takes(const Workload& workload);
   bool IsNew(const kube::meta::ObjectMeta& workload, std::chrono::seconds age) const;
 
   template <class Workload>
@@ -99,6 +100,10 @@ class TemplateReconciler final : public kube::Reconciler {
   // It stays unchanged.
   template <class Workload>
   void GiveUp(const Workload& workload, const std::string& why);
+  // The same, as its time has passed: others had their turn, or the API server is slow.
+  template <class Workload>
+  void GiveUpLate(const Workload& workload);
+  void Tell(const kube::core::ObjectReference& workload, const std::string& why);
 
   cluster_controller::TermParts parts_;
   TemplateMetrics& metrics_;

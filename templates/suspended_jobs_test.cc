@@ -28,9 +28,11 @@ using kube::workloads::Job;
 using placement::ArchitectureSet;
 using testing::AllOf;
 using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
@@ -234,6 +236,19 @@ TEST_F(SuspendedJobsTest, ALargeOneIsNotEvenRead) {
   Create(MakeJob("grows", MakePod("").Image("r.io/app:1")));
   EXPECT_EQ(Puts(), 0);
   EXPECT_THAT(images_.inspected(), IsEmpty());
+  CreateNamespace("opted-out", api::kExcludeLabel);
+  Create(Large(MakeJob("elsewhere", MakePod("").Namespace("opted-out").Image("r.io/app:1"))));
+  EXPECT_EQ(metrics_.templates_left_out.Value(), 3);
+  // An event once, not with each change.
+  Job train = *api_.Get<Job>({"ns", "train"});
+  (*train.mutable_metadata()->mutable_labels())["queue"] = "a";
+  api_.Update(train);
+  kube::Drain(io_);
+  const std::string kSize = "128 KiB";
+  EXPECT_THAT(Events(),
+              UnorderedElementsAre(
+                  AllOf(HasSubstr("Job/train ArchAwareTemplateUnchanged: "), HasSubstr(kSize)),
+                  AllOf(HasSubstr("Job/grows ArchAwareTemplateUnchanged: "), HasSubstr(kSize))));
 }
 
 // Those that stay unchanged do not fill what may wait.
@@ -264,6 +279,38 @@ TEST_F(SilentRegistryTest, TooManyAreListedAgain) {
   int lists = api_.CountCalls("WATCH /apis/batch/v1/jobs");
   Advance(10min);
   EXPECT_EQ(api_.CountCalls("WATCH /apis/batch/v1/jobs"), lists);
+}
+
+TEST_F(SilentRegistryTest, SomeOfThoseForWhichThereIsNoRoomGetAnEvent) {
+  client_.hang_on = "/api/v1/namespaces/ns";
+  const size_t left_out = kLeftOutOptions.per_namespace + 5;
+  for (size_t i = 0; i < WaitingOptions().per_namespace + left_out; ++i)
+    api_.Create(MakeJob("a" + std::to_string(i), MakePod("").Image("r.io/app:1")));
+  kube::Drain(io_);
+  EXPECT_EQ(metrics_.templates_left_out.Value(), left_out);
+  client_.Resume();
+  kube::Drain(io_);
+  EXPECT_THAT(Events(), AllOf(SizeIs(kLeftOutOptions.per_namespace),
+                              Each(HasSubstr("at most 500 of a namespace"))));
+  // Others with the next list, and none twice.
+  Advance(kListAgainAfter);
+  EXPECT_THAT(Events(), SizeIs(left_out));
+  Advance(2 * kListAgainAfter);
+  EXPECT_THAT(Events(), SizeIs(left_out));
+}
+
+// One tenant does not make the controller list all workloads of the cluster every minute.
+TEST_F(SilentRegistryTest, ListsThatLeaveSomeOutBecomeRare) {
+  kube::Json plugins = kPlugin;
+  plugins["daemonSets"] = {{"patchTemplates", true}};
+  Use(plugins);
+  for (size_t i = 0; i <= WaitingOptions().per_namespace; ++i)
+    api_.Create(MakeJob("a" + std::to_string(i), MakePod("").Image("r.io/app:1")));
+  kube::Drain(io_);
+  for (int minute = 0; minute < 9; ++minute) Advance(1min);
+  // At first, and after 1, 3 and 7 minutes.
+  EXPECT_EQ(api_.CountCalls("WATCH /apis/batch/v1/jobs"), 4);
+  EXPECT_EQ(api_.CountCalls("WATCH /apis/apps/v1/daemonsets"), 1);
 }
 
 // Gated pods of the same namespace wait for few of them.
@@ -311,6 +358,17 @@ TEST_F(SuspendedJobsTest, NoCallOutlivesTheTasksOfTheTerm) {
   EXPECT_EQ(client_.hanging, 1);
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 20ms)),
               kube::FailsWith(kube::Code::kDeadlineExceeded));
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  EXPECT_EQ(client_.hanging, 0);
+}
+
+TEST_F(SuspendedJobsTest, NoWatchOutlivesTheTasksOfTheTerm) {
+  client_.hang_on = "/apis/apps/v1/daemonsets";
+  kube::Json plugins = kPlugin;
+  plugins["daemonSets"] = {{"patchTemplates", true}, {"report", true}};
+  Use(plugins);
+  // The watch, and the list of the report.
+  EXPECT_EQ(client_.hanging, 2);
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
   EXPECT_EQ(client_.hanging, 0);
 }

@@ -27,6 +27,7 @@ using kube::Async;
 using kube::ObjectKey;
 using kube::Outcome;
 using kube::Result;
+using kube::core::ObjectReference;
 using kube::core::Pod;
 using kube::workloads::DaemonSet;
 using kube::workloads::Job;
@@ -81,10 +82,30 @@ bool TemplateReconciler::Wants(const DaemonSet& daemon_set) {
   return IsNew(daemon_set.metadata(), kNewDaemonSet) && Takes(daemon_set);
 }
 
+bool TemplateReconciler::LeaveOut(const ObjectKey& key, ObjectReference workload, Limit limit) {
+  metrics_.templates_left_out.Increment();
+  if (told_.Find(workload.uid()) != nullptr) return false;
+  LeftOut* left_out = left_out_.Add(key);
+  if (left_out == nullptr) return false;
+  *left_out = {std::move(workload), limit};
+  return true;
+}
+
 Async<Outcome> TemplateReconciler::Reconcile(kube::Request request) {
   ObjectKey key = request.key;
   std::optional<NamedWorkload> named = ParseTemplateKey(key);
   if (!named) co_return Outcome::Done();
+  std::optional<LeftOut> left_out = left_out_.Remove(key);
+  // There may be room by now.
+  if (left_out && (left_out->limit == Limit::kSize || waiting_.Add(key) == nullptr)) {
+    // It may have waited before it was too large.
+    waiting_.Remove(key);
+    parts_.inspector.Forget(key);
+    turns_.Leave(key);
+    Result<> told = co_await TellLeftOut(std::move(named->kind), std::move(*left_out));
+    if (!told) co_return told.error();
+    co_return Outcome::Done();
+  }
   // It may have changed since the pass that decided it.
   Attempts* attempts = waiting_.Add(key);
   if (attempts == nullptr) co_return Outcome::Done();
@@ -110,6 +131,29 @@ Async<Outcome> TemplateReconciler::Reconcile(kube::Request request) {
   co_return **end;
 }
 
+Async<> TemplateReconciler::TellLeftOut(std::string kind, LeftOut left_out) {
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kind);
+  if (config == nullptr) co_return kube::Ok();
+  const ObjectReference& workload = left_out.workload;
+  std::string ns = workload.namespace_();
+  std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
+  Result<std::optional<bool>> selected =
+      co_await parts_.namespaces.Decide(std::move(ns), std::move(selector));
+  if (!selected) co_return selected.error();
+  if (!selected->value_or(false)) co_return kube::Ok();
+  if (left_out.limit == Limit::kSize) {
+    decided_.Put(workload.uid(), true);
+    Tell(workload, "the object is larger than " + std::to_string(kMaxWorkloadBytes >> 10) + " KiB");
+    co_return kube::Ok();
+  }
+  told_.Put(workload.uid(), true);
+  constexpr WaitingOptions kMost;
+  Tell(workload, "too many wait for their turn (at most " + std::to_string(kMost.per_namespace) +
+                     " of a namespace, " + std::to_string(kMost.total) +
+                     " of the cluster); it gets its turn if there is room in time");
+  co_return kube::Ok();
+}
+
 template <class Workload>
 Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKey name,
                                                          const std::string& log) {
@@ -118,7 +162,7 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   Result<kube::ApiResponse> read = co_await parts_.client.Call(std::move(get));
   if (IsNotFound(read)) co_return End(Outcome::Done());
   if (!read) co_return read.error();
-  // It was smaller when it was watched.
+  // It was smaller when it was watched: the watch will show that.
   if (read->body.size() > kMaxWorkloadBytes) co_return End(Outcome::Done());
   Result<Workload> decoded = kube::Decode<Workload>(read->body);
   *read = {};

@@ -55,7 +55,8 @@ class TemplateReconciler final : public kube::Reconciler {
       : parts_(parts),
         metrics_(metrics),
         turns_(kTemplatesAtATime),
-        decided_(kRememberedTemplates) {}
+        decided_(kRememberedTemplates),
+        told_(kRememberedTemplates) {}
 
   // The current ClusterPodPlacementConfig; without one, or while it is being deleted, nothing is
   // changed.
@@ -70,6 +71,9 @@ class TemplateReconciler final : public kube::Reconciler {
   bool Wants(const kube::workloads::DaemonSet& daemon_set);
   // To be called before the workload is enqueued. False: too many wait.
   bool Add(const kube::ObjectKey& key) { return waiting_.Add(key) != nullptr; }
+  // To be called instead for a workload beyond `limit`, which gets an event. False: it has one, or
+  // too many wait for theirs; else it is to be enqueued.
+  bool LeaveOut(const kube::ObjectKey& key, kube::core::ObjectReference workload, Limit limit);
   // Those that were added and are not decided.
   std::vector<kube::ObjectKey> Waiting() const { return waiting_.Keys(); }
 
@@ -87,6 +91,8 @@ class TemplateReconciler final : public kube::Reconciler {
   bool Takes(const Workload& workload);
   bool IsNew(const kube::meta::ObjectMeta& workload, std::chrono::seconds age) const;
 
+  // Errors: those of reading the namespace.
+  kube::Async<> TellLeftOut(std::string kind, LeftOut left_out);
   template <class Workload>
   kube::Async<End> Place(kube::ObjectKey key, kube::ObjectKey name, const std::string& log);
   // `pod`: PodOf() its template.
@@ -109,8 +115,10 @@ class TemplateReconciler final : public kube::Reconciler {
   TemplateMetrics& metrics_;
   std::shared_ptr<const api::ClusterPodPlacementConfig> config_;
   WaitingTemplates waiting_;
+  LeftOutTemplates left_out_{kLeftOutOptions};
   kube::FairShare turns_;
   kube::LruMap<bool> decided_;  // by UID
+  kube::LruMap<bool> told_;     // left out and not decided, by UID
 };
 
 }  // namespace templates

@@ -122,6 +122,8 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
   struct Kept {
     size_t count = 0;
     size_t bytes = 0;
+    bool read = false;
+    std::optional<bool> selected = std::nullopt;
   };
   kube::ListOptions options{.limit = kDaemonSetsOfAPage};
   kube::ListPages pages(parts_.client, kube::kDaemonSets, std::move(options), /*protobuf=*/true);
@@ -130,8 +132,8 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
   while (pages.more()) {
     Result<kube::RawList> page = co_await pages.Next();
     if (!page) co_return page.error().Prefix("list DaemonSets");
-    const api::ClusterPodPlacementConfig* config = Config();
-    if (config == nullptr) co_return kube::Ok();
+    if (Config() == nullptr) co_return kube::Ok();
+    const std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
     for (const std::string& item : page->items) {
       if (item.size() > kMaxWorkloadBytes) {
         ++left_out;
@@ -146,16 +148,28 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
                       placement::IsIgnored(pod, parts_.operator_namespace) ||
                       placement::OptsOut(pod, config->spec.excluded_scheduler_names);
       if (excluded || daemon_set.metadata().has_deletion_timestamp()) continue;
+      Kept& own = by_namespace[ns];
+      if (!std::exchange(own.read, true)) {
+        std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
+        Result<std::optional<bool>> selected =
+            co_await parts_.namespaces.Decide(ns, std::move(selector));
+        if (FailedWith(selected, kube::Code::kCancelled)) co_return selected.error();
+        if (selected) own.selected = *selected;
+      }
+      if (!own.selected) ++left_out;
+      if (!own.selected.value_or(false)) continue;
       Candidate candidate;
       candidate.reference = kube::ReferenceTo(daemon_set);
       candidate.key = TemplateKey(kReport, kube::KeyOf(daemon_set));
       pod.mutable_metadata()->set_name(candidate.key.name);
       pod.mutable_metadata()->clear_labels();
       size_t size = pod.ByteSizeLong();
-      Kept& own = by_namespace[ns];
-      if (size > kMaxDaemonSetBytes || own.bytes + size > kMaxBytesOfNamespace ||
-          all.bytes + size > kMaxBytes || own.count >= kMaxDaemonSetsOfNamespace ||
-          all.count >= kMaxDaemonSets) {
+      const bool fits = size <= kMaxDaemonSetBytes && own.bytes + size <= kMaxBytesOfNamespace &&
+                        own.count < kMaxDaemonSetsOfNamespace && all.bytes + size <= kMaxBytes &&
+                        all.count < kMaxDaemonSets;
+      const bool always =
+          own.count < kAlwaysOfNamespace && own.bytes + size <= kAlwaysBytesOfNamespace;
+      if (!fits && !always) {
         ++left_out;
         continue;
       }
@@ -168,7 +182,10 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.rank < b.rank; });
+                   [this](const Candidate& a, const Candidate& b) {
+                     if (a.rank != b.rank) return a.rank < b.rank;
+                     return a.key.ns >= begin_ && b.key.ns < begin_;
+                   });
   co_return kube::Ok();
 }
 
@@ -176,7 +193,6 @@ Async<> DaemonSetReport::InspectAll(std::vector<Candidate>& candidates) {
   auto executor = co_await kube::asio::this_coro::executor;
   kube::Alarm alarm(parts_.clock, [this] { woken_.NotifyAll(); });
   const kube::TimePoint end = parts_.clock.Now() + kInspectAllWithin;
-  std::map<std::string, bool> selected;
   size_t next = 0;
   Result<> done = kube::Ok();
   while (done) {
@@ -208,7 +224,7 @@ Async<> DaemonSetReport::InspectAll(std::vector<Candidate>& candidates) {
     ObjectKey key = *due_.begin();
     due_.erase(due_.begin());
     auto inspection = inspections_.find(key);
-    Result<bool> ended = co_await Inspect(*inspection->second.candidate, selected);
+    Result<bool> ended = co_await Inspect(*inspection->second.candidate);
     if (!ended) {
       done = ended.error();
     } else if (*ended) {
@@ -220,25 +236,12 @@ Async<> DaemonSetReport::InspectAll(std::vector<Candidate>& candidates) {
   for (const auto& [key, inspection] : inspections_) parts_.inspector.Forget(key);
   inspections_.clear();
   due_.clear();
+  begin_ = next < candidates.size() ? candidates[next].key.ns : "";
   co_return done;
 }
 
-Async<bool> DaemonSetReport::Inspect(Candidate& candidate, std::map<std::string, bool>& selected) {
-  const std::string& ns = candidate.key.ns;
+Async<bool> DaemonSetReport::Inspect(Candidate& candidate) {
   if (Config() == nullptr) co_return true;
-  if (!selected.contains(ns)) {
-    std::optional<kube::meta::LabelSelector> selector = Config()->spec.namespace_selector;
-    Result<std::optional<bool>> read = co_await parts_.namespaces.Decide(ns, std::move(selector));
-    if (FailedWith(read, kube::Code::kCancelled)) co_return read.error();
-    if (!read || !*read) co_return true;
-    selected[ns] = **read;
-  }
-  if (!selected[ns]) {
-    // As if its images were for every node.
-    candidate.images.emplace().every = true;
-    candidate.pod.clear();
-    co_return true;
-  }
   Pod pod;
   if (!kube::ParseMessage(candidate.pod, pod)) co_return true;
   auto images = co_await parts_.inspector.Inspect(pod);

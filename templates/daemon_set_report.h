@@ -7,7 +7,7 @@
 // DaemonSet only what decides is kept, encoded, within limits of each namespace and of all; those
 // beyond are counted in a metric. Images are inspected in the queue of the pods, a few DaemonSets
 // at a time: the first of each namespace, then the second of each, and so on, until the time for
-// the report is over.
+// the report is over. The next report begins with the namespace that had no turn.
 //
 // A condition of the ClusterPodPlacementConfig does not name them: the operator writes conditions,
 // and the images are known here.
@@ -50,6 +50,9 @@ inline constexpr size_t kMaxBytesOfNamespace = 64u << 10;
 inline constexpr size_t kMaxBytes = 1u << 20;
 inline constexpr size_t kMaxDaemonSetsOfNamespace = 50;
 inline constexpr size_t kMaxDaemonSets = 1'000;
+// Of each namespace, even beyond those of all.
+inline constexpr size_t kAlwaysOfNamespace = 2;
+inline constexpr size_t kAlwaysBytesOfNamespace = 1u << 10;
 // Pairs of operating system and architecture that the images of a DaemonSet have in common. No real
 // image has more than a dozen.
 inline constexpr size_t kMaxPlatforms = 32;
@@ -99,9 +102,8 @@ class DaemonSetReport {
   kube::Async<> ListDaemonSets(std::vector<Candidate>& candidates, size_t& left_out);
   // Errors: kCancelled. What cannot be inspected is not known.
   kube::Async<> InspectAll(std::vector<Candidate>& candidates);
-  // Returns: whether the inspection has ended. `selected`: the namespaces that were read for this
-  // report.
-  kube::Async<bool> Inspect(Candidate& candidate, std::map<std::string, bool>& selected);
+  // Returns: whether the inspection has ended.
+  kube::Async<bool> Inspect(Candidate& candidate);
   kube::Async<size_t> CompareNodes(std::vector<Candidate>& candidates);
   void Publish(const std::vector<Candidate>& candidates, size_t left_out);
   static std::string MessageOf(const std::map<std::string, std::string>& lacking);
@@ -118,6 +120,8 @@ class DaemonSetReport {
   std::map<kube::ObjectKey, Inspection> inspections_;
   std::set<kube::ObjectKey> due_;
   std::map<std::string, Reported> reported_;  // by UID
+  // The namespace whose images are inspected first.
+  std::string begin_;
 };
 
 }  // namespace templates

@@ -49,11 +49,28 @@ class DaemonSetsTest : public TemplateFeatureTest {
     labels[std::string(api::kOsLabel)] = os;
     api_.Create(node);
   }
+  // What is kept of it has little more than `bytes`.
+  static Pod OfSize(const std::string& ns, const std::string& image, size_t bytes) {
+    Pod pod = MakePod("").Namespace(ns).Image(image);
+    pod.mutable_spec()->add_tolerations()->set_value(std::string(bytes, 'x'));
+    return pod;
+  }
   // What is kept of it has almost kMaxDaemonSetBytes.
   static Pod Large(const std::string& ns) {
-    Pod pod = MakePod("").Namespace(ns).Image("r.io/app:1");
-    pod.mutable_spec()->add_tolerations()->set_value(std::string(kMaxDaemonSetBytes - 200, 'x'));
-    return pod;
+    return OfSize(ns, "r.io/app:1", kMaxDaemonSetBytes - 200);
+  }
+  // Of namespaces before "z", such that less than 400 bytes are left of those of all.
+  void FillTheReport() {
+    constexpr size_t kLarge = kMaxBytesOfNamespace / kMaxDaemonSetBytes;
+    constexpr size_t kNamespaces = kMaxBytes / kMaxBytesOfNamespace + 1;
+    for (size_t ns = 0; ns < kNamespaces; ++ns) {
+      CreateNamespace("ns" + std::to_string(ns));
+      for (size_t i = 0; i < kLarge; ++i)
+        CreateDaemonSet("a" + std::to_string(i), Large("ns" + std::to_string(ns)));
+    }
+    CreateNamespace("nt");
+    for (size_t i = 0; i < kMaxDaemonSetsOfNamespace; ++i)
+      CreateDaemonSet("a" + std::to_string(i), OfSize("nt", "r.io/app:1", 250));
   }
   double Lacking() { return metrics_.daemon_sets_lacking_architecture.Value(); }
   double NotCompared() { return metrics_.daemon_sets_not_compared.Value(); }
@@ -247,17 +264,29 @@ TEST_F(DaemonSetsTest, ANamespaceHasAShareOfTheReport) {
   EXPECT_EQ(Lacking(), kMaxDaemonSetsOfNamespace + kLarge + 1);
 }
 
-TEST_F(DaemonSetsTest, AReportKeepsAtMostSoManyBytes) {
-  constexpr size_t kLarge = kMaxBytesOfNamespace / kMaxDaemonSetBytes;
-  constexpr size_t kNamespaces = kMaxBytes / kMaxBytesOfNamespace + 1;
-  for (size_t ns = 0; ns < kNamespaces; ++ns) {
-    CreateNamespace("ns" + std::to_string(ns));
-    for (size_t i = 0; i < kLarge; ++i)
-      CreateDaemonSet("a" + std::to_string(i), Large("ns" + std::to_string(ns)));
-  }
+TEST_F(DaemonSetsTest, AReportKeepsAtMostSoManyBytesAndAlwaysSomeOfANamespace) {
+  CreateNode("b", "arm64");
+  images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
+  FillTheReport();
+  CreateNamespace("z");
+  for (size_t i = 0; i < kAlwaysOfNamespace + 1; ++i)
+    CreateDaemonSet("a" + std::to_string(i), OfSize("z", "r.io/amd64:1", 400));
   Use(kReportOn);
-  EXPECT_GE(NotCompared(), 2);
-  EXPECT_LE(NotCompared(), kLarge);
+  EXPECT_EQ(Lacking(), kAlwaysOfNamespace);
+  EXPECT_GE(NotCompared(), kMaxBytesOfNamespace / kMaxDaemonSetBytes + 1);
+}
+
+TEST_F(DaemonSetsTest, NamespacesThatAreNotSelectedTakeNoRoom) {
+  CreateNode("b", "arm64");
+  images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
+  FillTheReport();
+  CreateNamespace("z", "team");
+  for (size_t i = 0; i < kMaxDaemonSetsOfNamespace; ++i)
+    CreateDaemonSet("a" + std::to_string(i), MakePod("").Namespace("z").Image("r.io/amd64:1"));
+  kube::Json has_team = {{"key", "team"}, {"operator", "Exists"}};
+  Use(kReportOn, {{"matchExpressions", {has_team}}});
+  EXPECT_EQ(Lacking(), kMaxDaemonSetsOfNamespace);
+  EXPECT_EQ(NotCompared(), 0);
 }
 
 TEST_F(DaemonSetsTest, AReportComparesAtMostSoMany) {
@@ -266,8 +295,9 @@ TEST_F(DaemonSetsTest, AReportComparesAtMostSoMany) {
     if (i % kMaxDaemonSetsOfNamespace == 0) CreateNamespace(ns);
     CreateDaemonSet("a" + std::to_string(i), MakePod("").Namespace(ns).Image("r.io/app:1"));
   }
+  // The last namespace has always some.
   Use(kReportOn);
-  EXPECT_EQ(NotCompared(), 7);
+  EXPECT_EQ(NotCompared(), 7 - kAlwaysOfNamespace);
 }
 
 TEST_F(DaemonSetsTest, ImagesWithTooManyPlatformsAreNotCompared) {
@@ -305,6 +335,30 @@ TEST_F(SilentRegistryTest, ImagesThatDoNotAnswerEndNoReport) {
   Advance(kInspectDaemonSetWithin);
   EXPECT_EQ(Lacking(), 1);
   EXPECT_EQ(NotCompared(), 1);
+}
+
+// The next report begins with those that had no turn.
+TEST_F(SilentRegistryTest, SilentImagesOfManyNamespacesHideNoOther) {
+  CreateNode("b", "arm64");
+  constexpr size_t kSilent = kInspectedAtATime * (kInspectAllWithin / kInspectDaemonSetWithin) + 5;
+  for (size_t i = 0; i < kSilent; ++i) {
+    std::string ns = "a" + std::to_string(i);
+    CreateNamespace(ns);
+    CreateDaemonSet("agent", MakePod("").Namespace(ns).Image(ns + ".io/app:1"));
+  }
+  images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
+  CreateDaemonSet("agent", MakePod("").Image("r.io/amd64:1"));
+  Use(kReportOn);
+  auto end_report = [&] {
+    for (kube::Duration passed = 0s; passed < kInspectAllWithin; passed += 10s) Advance(10s);
+  };
+  end_report();
+  EXPECT_EQ(Lacking(), 0);
+  EXPECT_EQ(NotCompared(), kSilent + 1);
+  Advance(kReportEvery + 1s);
+  end_report();
+  EXPECT_EQ(Lacking(), 1);
+  EXPECT_EQ(NotCompared(), kSilent);
 }
 
 // More than can be inspected within the time for a report.

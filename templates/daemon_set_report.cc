@@ -43,13 +43,30 @@ size_t CountPlatforms(const placement::CommonPlatforms& images) {
 
 }  // namespace
 
-std::string DaemonSetReport::MessageOf(const std::map<std::string, std::string>& lacking) {
-  std::vector<std::string> nodes;
-  for (const auto& [platform, node] : lacking) nodes.push_back(platform + " (node " + node + ")");
-  return "The container images are not for the platforms of nodes that the DaemonSet runs on: " +
-         kube::Join(nodes, kShown) +
-         ". A node selector or node affinity on kubernetes.io/os and kubernetes.io/arch excludes "
-         "such nodes";
+std::string DaemonSetReport::MessageOf(const Candidate& candidate) {
+  auto shown = [](const std::map<std::string, std::string>& platforms) {
+    std::vector<std::string> nodes;
+    for (const auto& [platform, node] : platforms)
+      nodes.push_back(platform + " (node " + node + ")");
+    return kube::Join(nodes, kShown);
+  };
+  std::string message;
+  if (!candidate.lacking.empty()) {
+    message =
+        "The container images are not for the platforms of nodes that the DaemonSet runs on: " +
+        shown(candidate.lacking) +
+        ". A node selector or node affinity on kubernetes.io/os and kubernetes.io/arch "
+        "excludes such nodes";
+  }
+  if (!candidate.excluded.empty()) {
+    message += (message.empty() ? "" : ". ") +
+               ("The DaemonSet does not run on nodes that its images are for: " +
+                shown(candidate.excluded)) +
+               ". For its first images, this operator required " +
+               placement::Join(candidate.required) +
+               " in the pod template; the node affinity on kubernetes.io/arch can be changed there";
+  }
+  return message;
 }
 
 const api::ClusterPodPlacementConfig* DaemonSetReport::Config() const {
@@ -163,7 +180,8 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
       candidate.key = TemplateKey(kReport, kube::KeyOf(daemon_set));
       pod.mutable_metadata()->set_name(candidate.key.name);
       pod.mutable_metadata()->clear_labels();
-      size_t size = pod.ByteSizeLong();
+      candidate.required = placement::RequiredInTemplate(daemon_set.metadata());
+      size_t size = pod.ByteSizeLong() + placement::Join(candidate.required).size();
       const bool fits = size <= kMaxDaemonSetBytes && own.bytes + size <= kMaxBytesOfNamespace &&
                         own.count < kMaxDaemonSetsOfNamespace && all.bytes + size <= kMaxBytes &&
                         all.count < kMaxDaemonSets;
@@ -273,23 +291,38 @@ Async<size_t> DaemonSetReport::CompareNodes(std::vector<Candidate>& candidates) 
     for (Candidate& candidate : candidates) {
       kube::core::PodSpec spec;
       if (!candidate.images || !kube::ParseMessage(candidate.pod, spec)) continue;
-      for (const placement::NodeView& node : nodes) {
-        if (candidate.lacking.size() <= kShown &&
-            !placement::SupportNode(*candidate.images, node) && placement::RunsOn(spec, node))
-          candidate.lacking.try_emplace(placement::PlatformOf(node), node.name);
+      kube::core::PodSpec unrestricted;
+      if (!candidate.required.empty()) {
+        unrestricted = spec;
+        placement::RemoveRequirement(candidate.required, unrestricted);
       }
+      for (const placement::NodeView& node : nodes)
+        CompareNode(node, spec, unrestricted, candidate);
     }
   }
   co_return read;
 }
 
+void DaemonSetReport::CompareNode(const placement::NodeView& node, const kube::core::PodSpec& spec,
+                                  const kube::core::PodSpec& unrestricted, Candidate& candidate) {
+  if (!placement::SupportNode(*candidate.images, node)) {
+    if (candidate.lacking.size() <= kShown && placement::RunsOn(spec, node))
+      candidate.lacking.try_emplace(placement::PlatformOf(node), node.name);
+  } else if (!candidate.required.empty() && candidate.excluded.size() <= kShown &&
+             !placement::RunsOn(spec, node) && placement::RunsOn(unrestricted, node)) {
+    candidate.excluded.try_emplace(placement::PlatformOf(node), node.name);
+  }
+}
+
 void DaemonSetReport::Publish(const std::vector<Candidate>& candidates, size_t left_out) {
   std::map<std::string, Reported> reported;
   size_t not_compared = left_out;
+  size_t lacking = 0;
   for (const Candidate& candidate : candidates) {
     if (!candidate.images) ++not_compared;
-    if (candidate.lacking.empty()) continue;
-    Reported now{MessageOf(candidate.lacking), parts_.clock.Now()};
+    if (!candidate.lacking.empty()) ++lacking;
+    if (candidate.lacking.empty() && candidate.excluded.empty()) continue;
+    Reported now{MessageOf(candidate), parts_.clock.Now()};
     auto before = reported_.find(candidate.reference.uid());
     if (before != reported_.end() && before->second.message == now.message &&
         now.at < before->second.at + kRepeatReportAfter) {
@@ -301,7 +334,7 @@ void DaemonSetReport::Publish(const std::vector<Candidate>& candidates, size_t l
     reported.emplace(candidate.reference.uid(), std::move(now));
   }
   reported_ = std::move(reported);
-  metrics_.daemon_sets_lacking_architecture.Set(static_cast<double>(reported_.size()));
+  metrics_.daemon_sets_lacking_architecture.Set(static_cast<double>(lacking));
   metrics_.daemon_sets_not_compared.Set(static_cast<double>(not_compared));
 }
 

@@ -2,6 +2,8 @@
 // DaemonSetReport finds the DaemonSets whose images are not for a platform of the nodes that they
 // run on: the pods there fail with "exec format error", or cannot pull their images. Each gets an
 // event; their number is a metric. The pods of DaemonSets are never gated, so nothing else notices.
+// It also finds those whose images are now for more nodes than daemonSets.patchTemplates has
+// required when they were created.
 //
 // DaemonSets and nodes are listed, not watched, in small pages: the report is for people. Of a
 // DaemonSet only what decides is kept, encoded, within limits of each namespace and of all; those
@@ -29,6 +31,8 @@
 #include "kube/base/notifier.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
+#include "placement/architecture.h"
+#include "placement/daemon_nodes.h"
 #include "placement/platforms.h"
 #include "templates/template_metrics.h"
 
@@ -84,8 +88,12 @@ class DaemonSetReport {
     // PodOf() its template, encoded; once the images are known, only NodeConstraintsOf() that.
     std::string pod;
     std::optional<placement::CommonPlatforms> images;
+    // What daemonSets.patchTemplates has required.
+    placement::ArchitectureSet required;
     // The first node of each platform that the images are not for; at most kShown + 1.
     std::map<std::string, std::string> lacking;
+    // The same of those that they are for, and that only `required` excludes.
+    std::map<std::string, std::string> excluded;
   };
   struct Inspection {
     Candidate* candidate;
@@ -106,7 +114,9 @@ class DaemonSetReport {
   kube::Async<bool> Inspect(Candidate& candidate);
   kube::Async<size_t> CompareNodes(std::vector<Candidate>& candidates);
   void Publish(const std::vector<Candidate>& candidates, size_t left_out);
-  static std::string MessageOf(const std::map<std::string, std::string>& lacking);
+  static void CompareNode(const placement::NodeView& node, const kube::core::PodSpec& spec,
+                          const kube::core::PodSpec& unrestricted, Candidate& candidate);
+  static std::string MessageOf(const Candidate& candidate);
   // Nothing is known any more.
   void Clear();
   // nullptr: the report is off.

@@ -28,6 +28,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 const kube::Json kPatch = {{"daemonSets", {{"patchTemplates", true}}}};
@@ -184,6 +185,34 @@ TEST_F(DaemonSetsTest, AnotherOperatingSystemIsNamed) {
   Use(kReportOn);
   EXPECT_THAT(Events(), ElementsAre(AllOf(HasSubstr("windows/amd64 (node a)"),
                                           HasSubstr("kubernetes.io/os"))));
+}
+
+// Its images were for one architecture when it was created.
+TEST_F(DaemonSetsTest, ARequirementThatExcludesNodesOfNewImagesIsReported) {
+  CreateNode("a", "amd64");
+  CreateNode("b", "arm64");
+  CreateNode("c", "s390x");
+  images_.SetResult("r.io/app:1", ArchitectureSet{"amd64"});
+  Use(kPatch);
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1")));
+  EXPECT_THAT(Required<DaemonSet>("agent"), ElementsAre("amd64"));
+  Create(MakeDaemonSet("selects",
+                       MakePod("").Image("r.io/app:2").NodeSelector(api::kArchLabel, "amd64")));
+  Use(kReportOn);
+  EXPECT_THAT(Events(), ElementsAre(HasSubstr("ArchAwareTemplateSet")));
+  DaemonSet agent = *api_.Get<DaemonSet>({"ns", "agent"});
+  agent.mutable_spec()->mutable_template_()->mutable_spec()->mutable_containers(0)->set_image(
+      "r.io/app:2");
+  api_.Update(agent);
+  Advance(kReportEvery + 1s);
+  EXPECT_THAT(Events(),
+              UnorderedElementsAre(
+                  HasSubstr("ArchAwareTemplateSet"),
+                  AllOf(HasSubstr("DaemonSet/agent ArchAwareDaemonSetLacksArchitecture: "),
+                        HasSubstr("does not run on nodes that its images are for: linux/arm64 "
+                                  "(node b). "),
+                        HasSubstr("required amd64"))));
+  EXPECT_EQ(Lacking(), 0);
 }
 
 TEST_F(DaemonSetsTest, TheReportEndsWithThePlugin) {

@@ -320,7 +320,7 @@ TEST_F(DaemonSetsTest, NamespacesThatAreNotSelectedTakeNoRoom) {
 
 TEST_F(DaemonSetsTest, AReportComparesAtMostSoMany) {
   for (size_t i = 0; i < kMaxDaemonSets + 7; ++i) {
-    std::string ns = "ns" + std::to_string(i / kMaxDaemonSetsOfNamespace);
+    std::string ns = std::string("ns-") + static_cast<char>('a' + i / kMaxDaemonSetsOfNamespace);
     if (i % kMaxDaemonSetsOfNamespace == 0) CreateNamespace(ns);
     CreateDaemonSet("a" + std::to_string(i), MakePod("").Namespace(ns).Image("r.io/app:1"));
   }

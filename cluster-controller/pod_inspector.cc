@@ -84,13 +84,15 @@ PodInspector::Known PodInspector::FindOnNodes(const kube::ObjectKey& pod, const 
 }
 
 PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted& wanted,
-                                       bool last_attempt) {
+                                       bool last_attempt, bool& from_nodes) {
   const std::string& image = wanted.request.image;
   if (wanted.never_pull) {
-    return FindOnNodes(pod, image, last_attempt,
-                       kube::Error::NotFound("inspect " + image.substr(0, kShownName) +
-                                             ": no node has the image, and its pull policy is "
-                                             "Never"));
+    Known on_nodes =
+        FindOnNodes(pod, image, last_attempt,
+                    kube::Error::NotFound("inspect " + image.substr(0, kShownName) +
+                                          ": no node has the image, and its pull policy is Never"));
+    if (on_nodes && *on_nodes) from_nodes = true;
+    return on_nodes;
   }
   Known known = queue_.Submit(pod, wanted.request);
   if (!known || *known || wanted.request.always_pull) return known;
@@ -100,7 +102,9 @@ PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted&
       error.code() == kube::Code::kNotFound || (last_attempt && inspection::IsOutage(error));
   if (!nodes_decide) return known;
   Known on_nodes = FindOnNodes(pod, image, /*wait=*/false, error);
-  if (on_nodes && *on_nodes) (*on_nodes)->stale = image + " is on nodes; " + error.message();
+  if (!on_nodes || !*on_nodes) return on_nodes;
+  (*on_nodes)->stale = image + " is on nodes; " + error.message();
+  from_nodes = true;
   return on_nodes;
 }
 
@@ -127,10 +131,11 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
   // Submits every image, also after an error, so that all are inspected at the same time.
   std::vector<SharedPlatforms> platforms;
   std::string stale;
+  bool from_nodes = false;
   std::optional<kube::Error> error;
   bool complete = true;
   for (const Wanted& wanted : *all) {
-    Known known = Find(key, wanted, last_attempt);
+    Known known = Find(key, wanted, last_attempt, from_nodes);
     if (!known) {
       complete = false;
     } else if (!*known) {
@@ -149,7 +154,7 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
   Forget(key);
   if (error) co_return *error;
   if (is_pod && !stale.empty()) metrics_.stale_inspections.Increment();
-  co_return PodImages{placement::Common(platforms), std::move(stale)};
+  co_return PodImages{placement::Common(platforms), std::move(stale), from_nodes};
 }
 
 bool PodInspector::CanPrefetch() const {

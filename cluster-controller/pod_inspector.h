@@ -46,6 +46,8 @@ struct PodImages {
   placement::CommonPlatforms platforms;
   // Not empty: what was used of an earlier inspection, and why (ImageInspector).
   std::string stale = {};
+  // For an image, the nodes that have it now decided: others may have it later.
+  bool from_nodes = false;
 };
 
 class PodInspector {
@@ -98,8 +100,8 @@ class PodInspector {
   };
   kube::Async<std::vector<Wanted>> WantedFor(Images images);
   using Known = std::optional<kube::Result<inspection::Inspected>>;
-  // What is known of an image; nullopt: not yet.
-  Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt);
+  // What is known of an image; nullopt: not yet. Sets `from_nodes` if nodes decided.
+  Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt, bool& from_nodes);
   // `wait`: as in NodeImages. `otherwise`: if no node has the image.
   Known FindOnNodes(const kube::ObjectKey& pod, const std::string& image, bool wait,
                     const kube::Error& otherwise);

@@ -291,6 +291,7 @@ TEST_F(PodInspectorTest, AnImageThatIsNeverPulledIsThatOfItsNodes) {
   ASSERT_TRUE(result && *result);
   EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
   EXPECT_EQ((*result)->stale, "");
+  EXPECT_TRUE((*result)->from_nodes);
   EXPECT_THAT(kube::Run(io_, inspector_->Prefetch(PodInspector::Images::Of(pod))), IsOk());
   EXPECT_THAT(images_.requests(), IsEmpty());
 }
@@ -326,6 +327,7 @@ TEST_F(PodInspectorTest, ARegistryThatCannotTellLeavesItToTheNodes) {
           ASSERT_TRUE(result && *result) << row.error;
           EXPECT_THAT((*result)->platforms.On("linux"), ElementsAre("s390x"));
           EXPECT_EQ((*result)->stale, "r.io/app:1 is on nodes; " + row.error.message());
+          EXPECT_TRUE((*result)->from_nodes);
         } else {
           EXPECT_THAT(result, FailsWith(row.error.code())) << policy;
         }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "api/amd64_levels.h"
 #include "api/architecture.h"
 #include "api/names.h"
 #include "kube/base/join.h"
@@ -130,20 +129,6 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
                                                             plugin->key + ": " + ListOf(added)});
 }
 
-// "amd64, arm64; of amd64, nodes with the label feature.node.kubernetes.io/cpu-cpuid.X86_64_V3".
-std::string Describe(const Requirement& required) {
-  std::string text = Join(required.architectures);
-  if (required.amd64_level > 0)
-    text += "; of amd64, nodes with the label " + api::Amd64LevelLabel(required.amd64_level);
-  if (required.amd64_left_out)
-    text +=
-        "; without amd64 where the pod's own terms allow others too, as the images need a "
-        "level of x86-64";
-  if (!required.operating_systems.empty())
-    text += "; and one of the operating systems: " + Join(required.operating_systems);
-  return text;
-}
-
 // Restricts the requirement that was set while the pod had gates of other controllers. Without a
 // result, it stays: the pod has waited long enough.
 void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& release) {
@@ -153,10 +138,10 @@ void ApplyInspectionAgain(Pod& pod, const ClusterDecision& decision, Release& re
   if (const std::string& stale = decision.platforms ? decision.stale_inspection : error;
       !stale.empty())
     AddStaleInspectionEvent(stale, release);
-  AddRequirementEvent(
-      required.result, api::kReasonPredicateSet,
-      "Required less than before, as of now: one of the architectures: " + Describe(required),
-      release);
+  AddRequirementEvent(required.result, api::kReasonPredicateSet,
+                      "Required less than before, as of now: one of the architectures: " +
+                          DescribeRequirement(required),
+                      release);
   if (required.result != RequirementResult::kNowhere)
     AddTolerations(pod, decision, required.architectures, release);
 }
@@ -173,7 +158,8 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
       AddStaleInspectionEvent(decision.stale_inspection, release);
     Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
     AddRequirementEvent(required.result, api::kReasonPredicateSet,
-                        "Required one of the architectures: " + Describe(required), release);
+                        "Required one of the architectures: " + DescribeRequirement(required),
+                        release);
     if (required.result == RequirementResult::kSet)
       AddTolerations(pod, decision, required.architectures, release);
     return;

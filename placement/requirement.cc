@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "api/amd64_levels.h"
 #include "api/names.h"
 #include "kube/base/utf8.h"
 #include "placement/operating_systems.h"
@@ -106,6 +107,19 @@ void SetRequirementLabels(Pod& pod, const Requirement& required) {
            "");
   for (const std::string& architecture : required.architectures)
     SetLabel(pod, std::string(api::kLabelPrefix) + architecture, "");
+}
+
+std::string DescribeRequirement(const Requirement& required) {
+  std::string text = Join(required.architectures);
+  if (required.amd64_level > 0)
+    text += "; of amd64, nodes with the label " + api::Amd64LevelLabel(required.amd64_level);
+  if (required.amd64_left_out)
+    text +=
+        "; without amd64 where the pod's own terms allow others too, as the images need a "
+        "level of x86-64";
+  if (!required.operating_systems.empty())
+    text += "; and one of the operating systems: " + Join(required.operating_systems);
+  return text;
 }
 
 RequirementResult ApplyFallback(Pod& pod, std::string_view architecture) {

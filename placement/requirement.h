@@ -60,6 +60,10 @@ struct Requirement {
 // label no-supported-arch.
 Requirement ApplyRequirement(kube::core::Pod& pod, const CommonPlatforms& common);
 
+// For events, what was required (kSet): "amd64, arm64; of amd64, nodes with the label
+// feature.node.kubernetes.io/cpu-cpuid.X86_64_V3".
+std::string DescribeRequirement(const Requirement& required);
+
 // The labels about `required`; none if it is kKept or kConflict.
 void SetRequirementLabels(kube::core::Pod& pod, const Requirement& required);
 

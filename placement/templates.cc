@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/templates.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "api/architecture.h"
+#include "api/names.h"
 #include "api/templates.h"
 #include "placement/daemon_nodes.h"
 #include "placement/ignored.h"
@@ -11,9 +14,14 @@
 namespace placement {
 namespace {
 
+using kube::core::NodeSelectorRequirement;
+using kube::core::NodeSelectorTerm;
 using kube::core::Pod;
 using kube::core::PodSpec;
 using kube::workloads::PodTemplateSpec;
+
+// As of Join().
+constexpr std::string_view kSeparator = ", ";
 
 bool HasRequirement(const kube::meta::ObjectMeta& workload) {
   return workload.annotations().contains(std::string(api::kTemplateArchitecturesAnnotation));
@@ -36,7 +44,10 @@ bool MayTakeRequirement(const kube::workloads::Job& job) {
 }
 
 bool MayTakeRequirement(const kube::workloads::DaemonSet& daemon_set) {
-  return daemon_set.metadata().generation() == 1 &&
+  const auto& owners = daemon_set.metadata().owner_references();
+  const bool managed =
+      std::any_of(owners.begin(), owners.end(), [](auto& owner) { return owner.controller(); });
+  return !managed && daemon_set.metadata().generation() == 1 &&
          !daemon_set.metadata().has_deletion_timestamp() && !HasRequirement(daemon_set.metadata());
 }
 
@@ -92,6 +103,43 @@ Requirement RequireInTemplate(const std::string& ns, const CommonPlatforms& comm
   if (plugin != nullptr) ApplyTolerations(pod, *plugin, required.architectures);
   spec.Swap(pod_template.mutable_spec());
   return required;
+}
+
+ArchitectureSet RequiredInTemplate(const kube::meta::ObjectMeta& workload) {
+  ArchitectureSet required;
+  auto found = workload.annotations().find(std::string(api::kTemplateArchitecturesAnnotation));
+  if (found == workload.annotations().end()) return required;
+  // Users can write anything.
+  std::string_view rest = found->second;
+  while (!rest.empty() && required.size() < kMaxArchitectures) {
+    std::string name(rest.substr(0, rest.find(kSeparator)));
+    rest.remove_prefix(std::min(rest.size(), name.size() + kSeparator.size()));
+    if (api::IsArchitectureName(name)) required.insert(std::move(name));
+  }
+  return required;
+}
+
+void RemoveRequirement(const ArchitectureSet& required, PodSpec& spec) {
+  auto is_requirement = [&](const NodeSelectorRequirement& expression) {
+    auto known = [&](const std::string& value) { return required.contains(value); };
+    return expression.key() == api::kArchLabel && expression.operator_() == "In" &&
+           std::all_of(expression.values().begin(), expression.values().end(), known);
+  };
+  if (!spec.affinity().node_affinity().has_required_during_scheduling_ignored_during_execution())
+    return;
+  auto& affinity = *spec.mutable_affinity()->mutable_node_affinity();
+  for (NodeSelectorTerm& term :
+       *affinity.mutable_required_during_scheduling_ignored_during_execution()
+            ->mutable_node_selector_terms()) {
+    auto& expressions = *term.mutable_match_expressions();
+    auto removed = std::remove_if(expressions.begin(), expressions.end(), is_requirement);
+    if (removed == expressions.end()) continue;
+    expressions.erase(removed, expressions.end());
+    if (!expressions.empty() || !term.match_fields().empty()) continue;
+    // The term was for all nodes of these architectures, so any node is left.
+    affinity.clear_required_during_scheduling_ignored_during_execution();
+    return;
+  }
 }
 
 }  // namespace placement

@@ -24,7 +24,8 @@ namespace placement {
 // Jobs removes the start time when a Job is suspended.
 bool MayTakeRequirement(const kube::workloads::Job& job);
 
-// True for a DaemonSet whose spec was never changed, by anyone.
+// True for a DaemonSet whose spec was never changed, by anyone, and that no other controller
+// manages: it would restore its template.
 bool MayTakeRequirement(const kube::workloads::DaemonSet& daemon_set);
 
 // Of a pod of the template, in `ns`, only what decides: labels, images with their pull policies and
@@ -50,5 +51,12 @@ struct TemplateTolerations {
 Requirement RequireInTemplate(const std::string& ns, const CommonPlatforms& common,
                               const TemplateTolerations& tolerations,
                               kube::workloads::PodTemplateSpec& pod_template);
+
+// What was required of the workload's template, by its annotation; empty: nothing.
+ArchitectureSet RequiredInTemplate(const kube::meta::ObjectMeta& workload);
+
+// Removes the requirement for no other architectures than `required` from the spec. What else a
+// term has stays, such as a level of x86-64.
+void RemoveRequirement(const ArchitectureSet& required, kube::core::PodSpec& spec);
 
 }  // namespace placement

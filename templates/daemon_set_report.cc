@@ -43,13 +43,30 @@ size_t CountPlatforms(const placement::CommonPlatforms& images) {
 
 }  // namespace
 
-std::string DaemonSetReport::MessageOf(const std::map<std::string, std::string>& lacking) {
-  std::vector<std::string> nodes;
-  for (const auto& [platform, node] : lacking) nodes.push_back(platform + " (node " + node + ")");
-  return "The container images are not for the platforms of nodes that the DaemonSet runs on: " +
-         kube::Join(nodes, kShown) +
-         ". A node selector or node affinity on kubernetes.io/os and kubernetes.io/arch excludes "
-         "such nodes";
+std::string DaemonSetReport::MessageOf(const Candidate& candidate) {
+  auto shown = [](const std::map<std::string, std::string>& platforms) {
+    std::vector<std::string> nodes;
+    for (const auto& [platform, node] : platforms)
+      nodes.push_back(platform + " (node " + node + ")");
+    return kube::Join(nodes, kShown);
+  };
+  std::string message;
+  if (!candidate.lacking.empty()) {
+    message =
+        "The container images are not for the platforms of nodes that the DaemonSet runs on: " +
+        shown(candidate.lacking) +
+        ". A node selector or node affinity on kubernetes.io/os and kubernetes.io/arch "
+        "excludes such nodes";
+  }
+  if (!candidate.excluded.empty()) {
+    message += (message.empty() ? "" : ". ") +
+               ("The DaemonSet does not run on nodes that its images are for: " +
+                shown(candidate.excluded)) +
+               ". For its first images, this operator required " +
+               placement::Join(candidate.required) +
+               " in the pod template; the node affinity on kubernetes.io/arch can be changed there";
+  }
+  return message;
 }
 
 const api::ClusterPodPlacementConfig* DaemonSetReport::Config() const {
@@ -122,6 +139,8 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
   struct Kept {
     size_t count = 0;
     size_t bytes = 0;
+    bool read = false;
+    std::optional<bool> selected = std::nullopt;
   };
   kube::ListOptions options{.limit = kDaemonSetsOfAPage};
   kube::ListPages pages(parts_.client, kube::kDaemonSets, std::move(options), /*protobuf=*/true);
@@ -130,8 +149,8 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
   while (pages.more()) {
     Result<kube::RawList> page = co_await pages.Next();
     if (!page) co_return page.error().Prefix("list DaemonSets");
-    const api::ClusterPodPlacementConfig* config = Config();
-    if (config == nullptr) co_return kube::Ok();
+    if (Config() == nullptr) co_return kube::Ok();
+    const std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
     for (const std::string& item : page->items) {
       if (item.size() > kMaxWorkloadBytes) {
         ++left_out;
@@ -146,16 +165,29 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
                       placement::IsIgnored(pod, parts_.operator_namespace) ||
                       placement::OptsOut(pod, config->spec.excluded_scheduler_names);
       if (excluded || daemon_set.metadata().has_deletion_timestamp()) continue;
+      Kept& own = by_namespace[ns];
+      if (!std::exchange(own.read, true)) {
+        std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
+        Result<std::optional<bool>> selected =
+            co_await parts_.namespaces.Decide(ns, std::move(selector));
+        if (FailedWith(selected, kube::Code::kCancelled)) co_return selected.error();
+        if (selected) own.selected = *selected;
+      }
+      if (!own.selected) ++left_out;
+      if (!own.selected.value_or(false)) continue;
       Candidate candidate;
       candidate.reference = kube::ReferenceTo(daemon_set);
       candidate.key = TemplateKey(kReport, kube::KeyOf(daemon_set));
       pod.mutable_metadata()->set_name(candidate.key.name);
       pod.mutable_metadata()->clear_labels();
-      size_t size = pod.ByteSizeLong();
-      Kept& own = by_namespace[ns];
-      if (size > kMaxDaemonSetBytes || own.bytes + size > kMaxBytesOfNamespace ||
-          all.bytes + size > kMaxBytes || own.count >= kMaxDaemonSetsOfNamespace ||
-          all.count >= kMaxDaemonSets) {
+      candidate.required = placement::RequiredInTemplate(daemon_set.metadata());
+      size_t size = pod.ByteSizeLong() + placement::Join(candidate.required).size();
+      const bool fits = size <= kMaxDaemonSetBytes && own.bytes + size <= kMaxBytesOfNamespace &&
+                        own.count < kMaxDaemonSetsOfNamespace && all.bytes + size <= kMaxBytes &&
+                        all.count < kMaxDaemonSets;
+      const bool always =
+          own.count < kAlwaysOfNamespace && own.bytes + size <= kAlwaysBytesOfNamespace;
+      if (!fits && !always) {
         ++left_out;
         continue;
       }
@@ -168,7 +200,10 @@ Async<> DaemonSetReport::ListDaemonSets(std::vector<Candidate>& candidates, size
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.rank < b.rank; });
+                   [this](const Candidate& a, const Candidate& b) {
+                     if (a.rank != b.rank) return a.rank < b.rank;
+                     return a.key.ns >= begin_ && b.key.ns < begin_;
+                   });
   co_return kube::Ok();
 }
 
@@ -176,7 +211,6 @@ Async<> DaemonSetReport::InspectAll(std::vector<Candidate>& candidates) {
   auto executor = co_await kube::asio::this_coro::executor;
   kube::Alarm alarm(parts_.clock, [this] { woken_.NotifyAll(); });
   const kube::TimePoint end = parts_.clock.Now() + kInspectAllWithin;
-  std::map<std::string, bool> selected;
   size_t next = 0;
   Result<> done = kube::Ok();
   while (done) {
@@ -208,7 +242,7 @@ Async<> DaemonSetReport::InspectAll(std::vector<Candidate>& candidates) {
     ObjectKey key = *due_.begin();
     due_.erase(due_.begin());
     auto inspection = inspections_.find(key);
-    Result<bool> ended = co_await Inspect(*inspection->second.candidate, selected);
+    Result<bool> ended = co_await Inspect(*inspection->second.candidate);
     if (!ended) {
       done = ended.error();
     } else if (*ended) {
@@ -220,31 +254,20 @@ Async<> DaemonSetReport::InspectAll(std::vector<Candidate>& candidates) {
   for (const auto& [key, inspection] : inspections_) parts_.inspector.Forget(key);
   inspections_.clear();
   due_.clear();
+  begin_ = next < candidates.size() ? candidates[next].key.ns : "";
   co_return done;
 }
 
-Async<bool> DaemonSetReport::Inspect(Candidate& candidate, std::map<std::string, bool>& selected) {
-  const std::string& ns = candidate.key.ns;
+Async<bool> DaemonSetReport::Inspect(Candidate& candidate) {
   if (Config() == nullptr) co_return true;
-  if (!selected.contains(ns)) {
-    std::optional<kube::meta::LabelSelector> selector = Config()->spec.namespace_selector;
-    Result<std::optional<bool>> read = co_await parts_.namespaces.Decide(ns, std::move(selector));
-    if (FailedWith(read, kube::Code::kCancelled)) co_return read.error();
-    if (!read || !*read) co_return true;
-    selected[ns] = **read;
-  }
-  if (!selected[ns]) {
-    // As if its images were for every node.
-    candidate.images.emplace().every = true;
-    candidate.pod.clear();
-    co_return true;
-  }
   Pod pod;
   if (!kube::ParseMessage(candidate.pod, pod)) co_return true;
   auto images = co_await parts_.inspector.Inspect(pod);
   if (FailedWith(images, kube::Code::kCancelled)) co_return images.error();
   if (images && !*images) co_return false;
-  if (!images || CountPlatforms((*images)->platforms) > kMaxPlatforms) co_return true;
+  // That an image is not on a node does not say that it is not for the node's platform.
+  if (!images || (*images)->from_nodes || CountPlatforms((*images)->platforms) > kMaxPlatforms)
+    co_return true;
   candidate.images = std::move((*images)->platforms);
   candidate.images->windows_builds.clear();
   candidate.pod = placement::NodeConstraintsOf(pod.spec()).SerializeAsString();
@@ -268,23 +291,38 @@ Async<size_t> DaemonSetReport::CompareNodes(std::vector<Candidate>& candidates) 
     for (Candidate& candidate : candidates) {
       kube::core::PodSpec spec;
       if (!candidate.images || !kube::ParseMessage(candidate.pod, spec)) continue;
-      for (const placement::NodeView& node : nodes) {
-        if (candidate.lacking.size() <= kShown &&
-            !placement::SupportNode(*candidate.images, node) && placement::RunsOn(spec, node))
-          candidate.lacking.try_emplace(placement::PlatformOf(node), node.name);
+      kube::core::PodSpec unrestricted;
+      if (!candidate.required.empty()) {
+        unrestricted = spec;
+        placement::RemoveRequirement(candidate.required, unrestricted);
       }
+      for (const placement::NodeView& node : nodes)
+        CompareNode(node, spec, unrestricted, candidate);
     }
   }
   co_return read;
 }
 
+void DaemonSetReport::CompareNode(const placement::NodeView& node, const kube::core::PodSpec& spec,
+                                  const kube::core::PodSpec& unrestricted, Candidate& candidate) {
+  if (!placement::SupportNode(*candidate.images, node)) {
+    if (candidate.lacking.size() <= kShown && placement::RunsOn(spec, node))
+      candidate.lacking.try_emplace(placement::PlatformOf(node), node.name);
+  } else if (!candidate.required.empty() && candidate.excluded.size() <= kShown &&
+             !placement::RunsOn(spec, node) && placement::RunsOn(unrestricted, node)) {
+    candidate.excluded.try_emplace(placement::PlatformOf(node), node.name);
+  }
+}
+
 void DaemonSetReport::Publish(const std::vector<Candidate>& candidates, size_t left_out) {
   std::map<std::string, Reported> reported;
   size_t not_compared = left_out;
+  size_t lacking = 0;
   for (const Candidate& candidate : candidates) {
     if (!candidate.images) ++not_compared;
-    if (candidate.lacking.empty()) continue;
-    Reported now{MessageOf(candidate.lacking), parts_.clock.Now()};
+    if (!candidate.lacking.empty()) ++lacking;
+    if (candidate.lacking.empty() && candidate.excluded.empty()) continue;
+    Reported now{MessageOf(candidate), parts_.clock.Now()};
     auto before = reported_.find(candidate.reference.uid());
     if (before != reported_.end() && before->second.message == now.message &&
         now.at < before->second.at + kRepeatReportAfter) {
@@ -296,7 +334,7 @@ void DaemonSetReport::Publish(const std::vector<Candidate>& candidates, size_t l
     reported.emplace(candidate.reference.uid(), std::move(now));
   }
   reported_ = std::move(reported);
-  metrics_.daemon_sets_lacking_architecture.Set(static_cast<double>(reported_.size()));
+  metrics_.daemon_sets_lacking_architecture.Set(static_cast<double>(lacking));
   metrics_.daemon_sets_not_compared.Set(static_cast<double>(not_compared));
 }
 

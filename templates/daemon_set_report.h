@@ -2,12 +2,14 @@
 // DaemonSetReport finds the DaemonSets whose images are not for a platform of the nodes that they
 // run on: the pods there fail with "exec format error", or cannot pull their images. Each gets an
 // event; their number is a metric. The pods of DaemonSets are never gated, so nothing else notices.
+// It also finds those whose images are now for more nodes than daemonSets.patchTemplates has
+// required when they were created.
 //
 // DaemonSets and nodes are listed, not watched, in small pages: the report is for people. Of a
 // DaemonSet only what decides is kept, encoded, within limits of each namespace and of all; those
 // beyond are counted in a metric. Images are inspected in the queue of the pods, a few DaemonSets
 // at a time: the first of each namespace, then the second of each, and so on, until the time for
-// the report is over.
+// the report is over. The next report begins with the namespace that had no turn.
 //
 // A condition of the ClusterPodPlacementConfig does not name them: the operator writes conditions,
 // and the images are known here.
@@ -29,6 +31,8 @@
 #include "kube/base/notifier.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
+#include "placement/architecture.h"
+#include "placement/daemon_nodes.h"
 #include "placement/platforms.h"
 #include "templates/template_metrics.h"
 
@@ -50,6 +54,9 @@ inline constexpr size_t kMaxBytesOfNamespace = 64u << 10;
 inline constexpr size_t kMaxBytes = 1u << 20;
 inline constexpr size_t kMaxDaemonSetsOfNamespace = 50;
 inline constexpr size_t kMaxDaemonSets = 1'000;
+// Of each namespace, even beyond those of all.
+inline constexpr size_t kAlwaysOfNamespace = 2;
+inline constexpr size_t kAlwaysBytesOfNamespace = 1u << 10;
 // Pairs of operating system and architecture that the images of a DaemonSet have in common. No real
 // image has more than a dozen.
 inline constexpr size_t kMaxPlatforms = 32;
@@ -81,8 +88,12 @@ class DaemonSetReport {
     // PodOf() its template, encoded; once the images are known, only NodeConstraintsOf() that.
     std::string pod;
     std::optional<placement::CommonPlatforms> images;
+    // What daemonSets.patchTemplates has required.
+    placement::ArchitectureSet required;
     // The first node of each platform that the images are not for; at most kShown + 1.
     std::map<std::string, std::string> lacking;
+    // The same of those that they are for, and that only `required` excludes.
+    std::map<std::string, std::string> excluded;
   };
   struct Inspection {
     Candidate* candidate;
@@ -99,12 +110,13 @@ class DaemonSetReport {
   kube::Async<> ListDaemonSets(std::vector<Candidate>& candidates, size_t& left_out);
   // Errors: kCancelled. What cannot be inspected is not known.
   kube::Async<> InspectAll(std::vector<Candidate>& candidates);
-  // Returns: whether the inspection has ended. `selected`: the namespaces that were read for this
-  // report.
-  kube::Async<bool> Inspect(Candidate& candidate, std::map<std::string, bool>& selected);
+  // Returns: whether the inspection has ended.
+  kube::Async<bool> Inspect(Candidate& candidate);
   kube::Async<size_t> CompareNodes(std::vector<Candidate>& candidates);
   void Publish(const std::vector<Candidate>& candidates, size_t left_out);
-  static std::string MessageOf(const std::map<std::string, std::string>& lacking);
+  static void CompareNode(const placement::NodeView& node, const kube::core::PodSpec& spec,
+                          const kube::core::PodSpec& unrestricted, Candidate& candidate);
+  static std::string MessageOf(const Candidate& candidate);
   // Nothing is known any more.
   void Clear();
   // nullptr: the report is off.
@@ -118,6 +130,8 @@ class DaemonSetReport {
   std::map<kube::ObjectKey, Inspection> inspections_;
   std::set<kube::ObjectKey> due_;
   std::map<std::string, Reported> reported_;  // by UID
+  // The namespace whose images are inspected first.
+  std::string begin_;
 };
 
 }  // namespace templates

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "cluster-controller/testing/node_with_images.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -27,6 +28,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 const kube::Json kPatch = {{"daemonSets", {{"patchTemplates", true}}}};
@@ -48,11 +50,28 @@ class DaemonSetsTest : public TemplateFeatureTest {
     labels[std::string(api::kOsLabel)] = os;
     api_.Create(node);
   }
+  // What is kept of it has little more than `bytes`.
+  static Pod OfSize(const std::string& ns, const std::string& image, size_t bytes) {
+    Pod pod = MakePod("").Namespace(ns).Image(image);
+    pod.mutable_spec()->add_tolerations()->set_value(std::string(bytes, 'x'));
+    return pod;
+  }
   // What is kept of it has almost kMaxDaemonSetBytes.
   static Pod Large(const std::string& ns) {
-    Pod pod = MakePod("").Namespace(ns).Image("r.io/app:1");
-    pod.mutable_spec()->add_tolerations()->set_value(std::string(kMaxDaemonSetBytes - 200, 'x'));
-    return pod;
+    return OfSize(ns, "r.io/app:1", kMaxDaemonSetBytes - 200);
+  }
+  // Of namespaces before "z", such that less than 400 bytes are left of those of all.
+  void FillTheReport() {
+    constexpr size_t kLarge = kMaxBytesOfNamespace / kMaxDaemonSetBytes;
+    constexpr size_t kNamespaces = kMaxBytes / kMaxBytesOfNamespace + 1;
+    for (size_t ns = 0; ns < kNamespaces; ++ns) {
+      CreateNamespace("ns" + std::to_string(ns));
+      for (size_t i = 0; i < kLarge; ++i)
+        CreateDaemonSet("a" + std::to_string(i), Large("ns" + std::to_string(ns)));
+    }
+    CreateNamespace("nt");
+    for (size_t i = 0; i < kMaxDaemonSetsOfNamespace; ++i)
+      CreateDaemonSet("a" + std::to_string(i), OfSize("nt", "r.io/app:1", 250));
   }
   double Lacking() { return metrics_.daemon_sets_lacking_architecture.Value(); }
   double NotCompared() { return metrics_.daemon_sets_not_compared.Value(); }
@@ -100,6 +119,34 @@ TEST_F(SilentRegistryTest, ImagesThatAreKnownTooLateLeaveItUnchanged) {
   EXPECT_EQ(Puts(), 0);
 }
 
+// Its rollout has ended by then, and a change would replace all of its pods.
+TEST_F(DaemonSetsTest, ASlowReadOfASecretLeavesItUnchanged) {
+  Use(kPatch);
+  int reads = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    // Once for the inspection, once with its result.
+    if (call.ends_with("secrets/registry") && ++reads == 2) clock_.Advance(kNewDaemonSet);
+  });
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1").PullSecret("registry")));
+  EXPECT_EQ(reads, 2);
+  EXPECT_EQ(Puts(), 0);
+  EXPECT_THAT(Events(), ElementsAre(AllOf(HasSubstr("DaemonSet/agent ArchAwareTemplateUnchanged: "),
+                                          HasSubstr("the first 30 seconds"))));
+  EXPECT_EQ(metrics_.templates_left_out.Value(), 1);
+}
+
+TEST_F(DaemonSetsTest, ThePluginMayBeSwitchedOffDuringARead) {
+  Use(kPatch);
+  int reads = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    if (call.ends_with("secrets/registry") && ++reads == 2) feature_.Follow(nullptr);
+  });
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1").PullSecret("registry")));
+  EXPECT_EQ(reads, 2);
+  EXPECT_EQ(Puts(), 0);
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
 TEST_F(DaemonSetsTest, ThoseThatLackAnArchitectureAreReported) {
   CreateNode("a", "amd64");
   CreateNode("b", "arm64");
@@ -138,6 +185,34 @@ TEST_F(DaemonSetsTest, AnotherOperatingSystemIsNamed) {
   Use(kReportOn);
   EXPECT_THAT(Events(), ElementsAre(AllOf(HasSubstr("windows/amd64 (node a)"),
                                           HasSubstr("kubernetes.io/os"))));
+}
+
+// Its images were for one architecture when it was created.
+TEST_F(DaemonSetsTest, ARequirementThatExcludesNodesOfNewImagesIsReported) {
+  CreateNode("a", "amd64");
+  CreateNode("b", "arm64");
+  CreateNode("c", "s390x");
+  images_.SetResult("r.io/app:1", ArchitectureSet{"amd64"});
+  Use(kPatch);
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1")));
+  EXPECT_THAT(Required<DaemonSet>("agent"), ElementsAre("amd64"));
+  Create(MakeDaemonSet("selects",
+                       MakePod("").Image("r.io/app:2").NodeSelector(api::kArchLabel, "amd64")));
+  Use(kReportOn);
+  EXPECT_THAT(Events(), ElementsAre(HasSubstr("ArchAwareTemplateSet")));
+  DaemonSet agent = *api_.Get<DaemonSet>({"ns", "agent"});
+  agent.mutable_spec()->mutable_template_()->mutable_spec()->mutable_containers(0)->set_image(
+      "r.io/app:2");
+  api_.Update(agent);
+  Advance(kReportEvery + 1s);
+  EXPECT_THAT(Events(),
+              UnorderedElementsAre(
+                  HasSubstr("ArchAwareTemplateSet"),
+                  AllOf(HasSubstr("DaemonSet/agent ArchAwareDaemonSetLacksArchitecture: "),
+                        HasSubstr("does not run on nodes that its images are for: linux/arm64 "
+                                  "(node b). "),
+                        HasSubstr("required amd64"))));
+  EXPECT_EQ(Lacking(), 0);
 }
 
 TEST_F(DaemonSetsTest, TheReportEndsWithThePlugin) {
@@ -218,27 +293,40 @@ TEST_F(DaemonSetsTest, ANamespaceHasAShareOfTheReport) {
   EXPECT_EQ(Lacking(), kMaxDaemonSetsOfNamespace + kLarge + 1);
 }
 
-TEST_F(DaemonSetsTest, AReportKeepsAtMostSoManyBytes) {
-  constexpr size_t kLarge = kMaxBytesOfNamespace / kMaxDaemonSetBytes;
-  constexpr size_t kNamespaces = kMaxBytes / kMaxBytesOfNamespace + 1;
-  for (size_t ns = 0; ns < kNamespaces; ++ns) {
-    CreateNamespace("ns" + std::to_string(ns));
-    for (size_t i = 0; i < kLarge; ++i)
-      CreateDaemonSet("a" + std::to_string(i), Large("ns" + std::to_string(ns)));
-  }
+TEST_F(DaemonSetsTest, AReportKeepsAtMostSoManyBytesAndAlwaysSomeOfANamespace) {
+  CreateNode("b", "arm64");
+  images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
+  FillTheReport();
+  CreateNamespace("z");
+  for (size_t i = 0; i < kAlwaysOfNamespace + 1; ++i)
+    CreateDaemonSet("a" + std::to_string(i), OfSize("z", "r.io/amd64:1", 400));
   Use(kReportOn);
-  EXPECT_GE(NotCompared(), 2);
-  EXPECT_LE(NotCompared(), kLarge);
+  EXPECT_EQ(Lacking(), kAlwaysOfNamespace);
+  EXPECT_GE(NotCompared(), kMaxBytesOfNamespace / kMaxDaemonSetBytes + 1);
+}
+
+TEST_F(DaemonSetsTest, NamespacesThatAreNotSelectedTakeNoRoom) {
+  CreateNode("b", "arm64");
+  images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
+  FillTheReport();
+  CreateNamespace("z", "team");
+  for (size_t i = 0; i < kMaxDaemonSetsOfNamespace; ++i)
+    CreateDaemonSet("a" + std::to_string(i), MakePod("").Namespace("z").Image("r.io/amd64:1"));
+  kube::Json has_team = {{"key", "team"}, {"operator", "Exists"}};
+  Use(kReportOn, {{"matchExpressions", {has_team}}});
+  EXPECT_EQ(Lacking(), kMaxDaemonSetsOfNamespace);
+  EXPECT_EQ(NotCompared(), 0);
 }
 
 TEST_F(DaemonSetsTest, AReportComparesAtMostSoMany) {
   for (size_t i = 0; i < kMaxDaemonSets + 7; ++i) {
-    std::string ns = "ns" + std::to_string(i / kMaxDaemonSetsOfNamespace);
+    std::string ns = std::string("ns-") + static_cast<char>('a' + i / kMaxDaemonSetsOfNamespace);
     if (i % kMaxDaemonSetsOfNamespace == 0) CreateNamespace(ns);
     CreateDaemonSet("a" + std::to_string(i), MakePod("").Namespace(ns).Image("r.io/app:1"));
   }
+  // The last namespace has always some.
   Use(kReportOn);
-  EXPECT_EQ(NotCompared(), 7);
+  EXPECT_EQ(NotCompared(), 7 - kAlwaysOfNamespace);
 }
 
 TEST_F(DaemonSetsTest, ImagesWithTooManyPlatformsAreNotCompared) {
@@ -253,6 +341,19 @@ TEST_F(DaemonSetsTest, ImagesWithTooManyPlatformsAreNotCompared) {
   EXPECT_EQ(NotCompared(), 1);
 }
 
+// It is not on the other node, which does not say that it is not for it.
+TEST_F(DaemonSetsTest, ImagesThatAreKnownOnlyFromNodesAreNotCompared) {
+  CreateNode("b", "arm64");
+  api_.Create(cluster_controller::NodeWithImages("a", "linux", "amd64", {{"r.io/app:1"}}));
+  images_.SetDefault(kube::Error::NotFound("404"));
+  CreateDaemonSet("never", MakePod("").Image("r.io/app:1", "Never"));
+  CreateDaemonSet("preloaded", MakePod("").Image("r.io/app:1", "IfNotPresent"));
+  Use(kReportOn);
+  Advance(kInspectDaemonSetWithin);
+  EXPECT_EQ(Lacking(), 0);
+  EXPECT_EQ(NotCompared(), 2);
+}
+
 TEST_F(SilentRegistryTest, ImagesThatDoNotAnswerEndNoReport) {
   CreateNode("b", "arm64");
   images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
@@ -263,6 +364,30 @@ TEST_F(SilentRegistryTest, ImagesThatDoNotAnswerEndNoReport) {
   Advance(kInspectDaemonSetWithin);
   EXPECT_EQ(Lacking(), 1);
   EXPECT_EQ(NotCompared(), 1);
+}
+
+// The next report begins with those that had no turn.
+TEST_F(SilentRegistryTest, SilentImagesOfManyNamespacesHideNoOther) {
+  CreateNode("b", "arm64");
+  constexpr size_t kSilent = kInspectedAtATime * (kInspectAllWithin / kInspectDaemonSetWithin) + 5;
+  for (size_t i = 0; i < kSilent; ++i) {
+    std::string ns = "a" + std::to_string(i);
+    CreateNamespace(ns);
+    CreateDaemonSet("agent", MakePod("").Namespace(ns).Image(ns + ".io/app:1"));
+  }
+  images_.SetResult("r.io/amd64:1", ArchitectureSet{"amd64"});
+  CreateDaemonSet("agent", MakePod("").Image("r.io/amd64:1"));
+  Use(kReportOn);
+  auto end_report = [&] {
+    for (kube::Duration passed = 0s; passed < kInspectAllWithin; passed += 10s) Advance(10s);
+  };
+  end_report();
+  EXPECT_EQ(Lacking(), 0);
+  EXPECT_EQ(NotCompared(), kSilent + 1);
+  Advance(kReportEvery + 1s);
+  end_report();
+  EXPECT_EQ(Lacking(), 1);
+  EXPECT_EQ(NotCompared(), kSilent);
 }
 
 // More than can be inspected within the time for a report.

@@ -8,6 +8,7 @@
 #include "api/amd64_levels.h"
 #include "api/names.h"
 #include "api/templates.h"
+#include "cluster-controller/testing/node_with_images.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -22,12 +23,17 @@ namespace {
 
 using kube::MakePod;
 using kube::core::Pod;
+using kube::workloads::DaemonSet;
 using kube::workloads::Job;
 using placement::ArchitectureSet;
 using testing::AllOf;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
 using namespace std::chrono_literals;
 
 const std::string kAnnotation(api::kTemplateArchitecturesAnnotation);
@@ -145,6 +151,7 @@ TEST_F(SuspendedJobsTest, ALevelOfX8664IsRequiredOnlyWithItsPlugin) {
   Create(MakeJob("with", MakePod("").Image("r.io/v3:1")));
   EXPECT_THAT(Required<Job>("with"), ElementsAre("amd64"));
   EXPECT_TRUE(has_level("with"));
+  EXPECT_THAT(Events(), Contains(AllOf(HasSubstr("Job/with "), HasSubstr(label))));
 }
 
 TEST_F(SuspendedJobsTest, ImagesThatAreNotKnownInTimeLeaveTheJobUnchanged) {
@@ -229,6 +236,19 @@ TEST_F(SuspendedJobsTest, ALargeOneIsNotEvenRead) {
   Create(MakeJob("grows", MakePod("").Image("r.io/app:1")));
   EXPECT_EQ(Puts(), 0);
   EXPECT_THAT(images_.inspected(), IsEmpty());
+  CreateNamespace("opted-out", api::kExcludeLabel);
+  Create(Large(MakeJob("elsewhere", MakePod("").Namespace("opted-out").Image("r.io/app:1"))));
+  EXPECT_EQ(metrics_.templates_left_out.Value(), 3);
+  // An event once, not with each change.
+  Job train = *api_.Get<Job>({"ns", "train"});
+  (*train.mutable_metadata()->mutable_labels())["queue"] = "a";
+  api_.Update(train);
+  kube::Drain(io_);
+  const std::string kSize = "128 KiB";
+  EXPECT_THAT(Events(),
+              UnorderedElementsAre(
+                  AllOf(HasSubstr("Job/train ArchAwareTemplateUnchanged: "), HasSubstr(kSize)),
+                  AllOf(HasSubstr("Job/grows ArchAwareTemplateUnchanged: "), HasSubstr(kSize))));
 }
 
 // Those that stay unchanged do not fill what may wait.
@@ -261,6 +281,38 @@ TEST_F(SilentRegistryTest, TooManyAreListedAgain) {
   EXPECT_EQ(api_.CountCalls("WATCH /apis/batch/v1/jobs"), lists);
 }
 
+TEST_F(SilentRegistryTest, SomeOfThoseForWhichThereIsNoRoomGetAnEvent) {
+  client_.hang_on = "/api/v1/namespaces/ns";
+  const size_t left_out = kLeftOutOptions.per_namespace + 5;
+  for (size_t i = 0; i < WaitingOptions().per_namespace + left_out; ++i)
+    api_.Create(MakeJob("a" + std::to_string(i), MakePod("").Image("r.io/app:1")));
+  kube::Drain(io_);
+  EXPECT_EQ(metrics_.templates_left_out.Value(), left_out);
+  client_.Resume();
+  kube::Drain(io_);
+  EXPECT_THAT(Events(), AllOf(SizeIs(kLeftOutOptions.per_namespace),
+                              Each(HasSubstr("at most 500 of a namespace"))));
+  // Others with the next list, and none twice.
+  Advance(kListAgainAfter);
+  EXPECT_THAT(Events(), SizeIs(left_out));
+  Advance(2 * kListAgainAfter);
+  EXPECT_THAT(Events(), SizeIs(left_out));
+}
+
+// One tenant does not make the controller list all workloads of the cluster every minute.
+TEST_F(SilentRegistryTest, ListsThatLeaveSomeOutBecomeRare) {
+  kube::Json plugins = kPlugin;
+  plugins["daemonSets"] = {{"patchTemplates", true}};
+  Use(plugins);
+  for (size_t i = 0; i <= WaitingOptions().per_namespace; ++i)
+    api_.Create(MakeJob("a" + std::to_string(i), MakePod("").Image("r.io/app:1")));
+  kube::Drain(io_);
+  for (int minute = 0; minute < 9; ++minute) Advance(1min);
+  // At first, and after 1, 3 and 7 minutes.
+  EXPECT_EQ(api_.CountCalls("WATCH /apis/batch/v1/jobs"), 4);
+  EXPECT_EQ(api_.CountCalls("WATCH /apis/apps/v1/daemonsets"), 1);
+}
+
 // Gated pods of the same namespace wait for few of them.
 TEST_F(SilentRegistryTest, AtMostSoManyAreInspectedAtATime) {
   for (int i = 0; i < 10; ++i)
@@ -269,6 +321,23 @@ TEST_F(SilentRegistryTest, AtMostSoManyAreInspectedAtATime) {
   images_.SetDefault(ArchitectureSet{"arm64"});
   kube::Drain(io_);
   EXPECT_EQ(Puts(), 10);
+}
+
+TEST_F(SilentRegistryTest, SilentImagesOfSomeNamespacesDelayNoOther) {
+  kube::Json plugins = kPlugin;
+  plugins["daemonSets"] = {{"patchTemplates", true}};
+  Use(plugins);
+  for (const std::string ns : {"a", "b", "c", "d"}) {
+    CreateNamespace(ns);
+    for (size_t i = 0; i <= kTemplatesAtATime.per_namespace; ++i) {
+      std::string name = ns + std::to_string(i);
+      Create(MakeJob(name, MakePod("").Namespace(ns).Image(name + ".io/app:1")));
+    }
+  }
+  EXPECT_EQ(images_.inspected().size(), kTemplatesAtATime.total);
+  images_.SetResult("r.io/app:1", ArchitectureSet{"arm64"});
+  Create(MakeDaemonSet("agent", MakePod("").Image("r.io/app:1")));
+  EXPECT_THAT(Required<DaemonSet>("agent"), ElementsAre("arm64"));
 }
 
 TEST_F(SilentRegistryTest, WithoutThePluginNothingWaits) {
@@ -291,6 +360,32 @@ TEST_F(SuspendedJobsTest, NoCallOutlivesTheTasksOfTheTerm) {
               kube::FailsWith(kube::Code::kDeadlineExceeded));
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
   EXPECT_EQ(client_.hanging, 0);
+}
+
+TEST_F(SuspendedJobsTest, NoWatchOutlivesTheTasksOfTheTerm) {
+  client_.hang_on = "/apis/apps/v1/daemonsets";
+  kube::Json plugins = kPlugin;
+  plugins["daemonSets"] = {{"patchTemplates", true}, {"report", true}};
+  Use(plugins);
+  // The watch, and the list of the report.
+  EXPECT_EQ(client_.hanging, 2);
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  EXPECT_EQ(client_.hanging, 0);
+}
+
+// The nodes that have the image are others when the Job starts.
+TEST_F(SuspendedJobsTest, ImagesThatAreKnownOnlyFromNodesLeaveTheJobUnchanged) {
+  api_.Create(cluster_controller::NodeWithImages("n", "linux", "arm64", {{"r.io/app:1"}}));
+  images_.SetDefault(kube::Error::NotFound("404"));
+  Create(MakeJob("never", MakePod("").Image("r.io/app:1", "Never")));
+  Advance(20s);
+  Create(MakeJob("preloaded", MakePod("").Image("r.io/app:1", "IfNotPresent")));
+  Advance(10min);
+  EXPECT_EQ(Puts(), 0);
+  EXPECT_THAT(Events(), UnorderedElementsAre(HasSubstr("Job/never ArchAwareTemplateUnchanged: "),
+                                             HasSubstr("Job/preloaded ArchAwareTemplateUnchanged: "
+                                                       "The pod template is unchanged: an image "
+                                                       "of it is known only from the nodes")));
 }
 
 TEST_F(SuspendedJobsTest, PullSecretsOfTheTemplateAreUsed) {

@@ -3,12 +3,14 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
 
 #include "kube/base/alarm.h"
-#include "templates/template_key.h"
+#include "kube/controller/event_recorder.h"
+#include "templates/workload_watch.h"
 
 namespace templates {
 namespace {
@@ -28,7 +30,6 @@ constexpr char kNoSuccess[] = "status.successful=0";
 TemplateFeature::TemplateFeature(const cluster_controller::TermParts& parts,
                                  TemplateMetrics& metrics, kube::ControllerObserver* observer)
     : parts_(parts),
-      metrics_(metrics),
       reconciler_(parts, metrics),
       report_(parts, metrics),
       controller_({.name = kController, .workers = kWorkers}, reconciler_, parts.clock, observer) {
@@ -37,23 +38,24 @@ TemplateFeature::TemplateFeature(const cluster_controller::TermParts& parts,
 
 void TemplateFeature::Start(kube::TaskGroup& tasks) {
   tasks.Spawn(kController, controller_.Run(tasks));
-  tasks.Spawn("watches-of-templates", Watch());
+  tasks.Spawn("jobs-with-templates", Watch<Job>(jobs_, kNoSuccess));
+  tasks.Spawn("daemon-sets-with-templates", Watch<DaemonSet>(daemon_sets_, ""));
   tasks.Spawn("daemon-set-report", report_.Run());
 }
 
 void TemplateFeature::Follow(const api::ClusterPodPlacementConfig* config) {
   std::shared_ptr<const api::ClusterPodPlacementConfig> copy;
-  Watched watched;
+  bool jobs = false;
+  bool daemon_sets = false;
   if (config != nullptr && !config->metadata().has_deletion_timestamp()) {
     copy = std::make_shared<const api::ClusterPodPlacementConfig>(*config);
-    watched = {.jobs = config->Templates().suspended_jobs,
-               .daemon_sets = config->DaemonSets().patch_templates};
+    jobs = config->Templates().suspended_jobs;
+    daemon_sets = config->DaemonSets().patch_templates;
   }
   reconciler_.Follow(copy);
   report_.Follow(std::move(copy));
-  if (watched == watched_) return;
-  watched_ = watched;
-  changed_.NotifyAll();
+  if (std::exchange(jobs_.on, jobs) != jobs) jobs_.changed.NotifyAll();
+  if (std::exchange(daemon_sets_.on, daemon_sets) != daemon_sets) daemon_sets_.changed.NotifyAll();
 }
 
 bool TemplateFeature::Wake(const ObjectKey& key) {
@@ -67,67 +69,69 @@ bool TemplateFeature::Wake(const ObjectKey& key) {
   return true;
 }
 
-kube::asio::awaitable<void> TemplateFeature::Watch() {
+template <class Workload>
+kube::asio::awaitable<void> TemplateFeature::Watch(Watched& watched, std::string field_selector) {
   co_await kube::IgnoreCancellation();
   auto executor = co_await kube::asio::this_coro::executor;
+  kube::Duration list_after = kListAgainAfter;
   Result<> waited = kube::Ok();
   while (waited) {
-    bool list_again = false;
-    kube::Alarm alarm(parts_.clock, [this, &list_again] {
-      list_again = true;
-      changed_.NotifyAll();
-    });
-    kube::TaskGroup tasks(executor);
-    const Watched watched = watched_;
-    left_out_ = false;
-    StartWatches(tasks);
-    while (waited && watched_ == watched && !list_again) {
-      if (left_out_ && !alarm.set_to()) alarm.Set(executor, parts_.clock.Now() + kListAgainAfter);
-      waited = co_await changed_.Wait();
+    if (!watched.on) {
+      waited = co_await watched.changed.Wait();
+      continue;
     }
-    // They refer to this object, so this task does not end before them, even if it is cancelled.
+    bool list_again = false;
+    kube::Alarm alarm(parts_.clock, [&watched, &list_again] {
+      list_again = true;
+      watched.changed.NotifyAll();
+    });
+    const kube::TimePoint began = parts_.clock.Now();
+    watched.left_out = false;
+    WorkloadWatch<Workload> watch(parts_.client, parts_.clock, field_selector,
+                                  [this, &watched](const Workload& workload, bool too_large) {
+                                    See(watched, workload, too_large);
+                                  });
+    kube::TaskGroup tasks(executor);
+    tasks.Spawn(std::string(watched.kind), watch.Run());
+    while (waited && watched.on && !list_again) {
+      if (watched.left_out && !alarm.set_to()) {
+        // The list itself left nothing out.
+        if (parts_.clock.Now() >= began + kListAgainAfter) list_after = kListAgainAfter;
+        alarm.Set(executor, parts_.clock.Now() + list_after);
+      }
+      waited = co_await watched.changed.Wait();
+    }
+    list_after =
+        list_again ? std::min<kube::Duration>(2 * list_after, kListAgainAtMost) : kListAgainAfter;
+    // It refers to this object, so this task does not end before it, even if it is cancelled.
     bool cancelled = co_await kube::IsCancelled();
     while (tasks.size() > 0) {
       Result<> stopped = co_await tasks.Stop(parts_.clock, 10s);
       cancelled = cancelled || FailedWith(stopped, kube::Code::kCancelled);
-      LOG_IF(WARNING, !stopped) << "cannot stop the watches of templates: " << stopped.error();
+      LOG_IF(WARNING, !stopped) << "cannot stop the watch of " << watched.kind
+                                << " for their templates: " << stopped.error();
     }
-    jobs_.reset();
-    daemon_sets_.reset();
     // Those of a plugin that is off are dropped.
     for (const ObjectKey& key : reconciler_.Waiting()) controller_.Enqueue(key);
     if (cancelled) co_return;
   }
 }
 
-void TemplateFeature::StartWatches(kube::TaskGroup& tasks) {
-  if (watched_.jobs) {
-    jobs_ = std::make_unique<Jobs>(parts_.client, parts_.clock, kNoSuccess, Enqueue<Job>(kJobs));
-    tasks.Spawn("jobs", jobs_->Run());
-  }
-  if (watched_.daemon_sets) {
-    daemon_sets_ = std::make_unique<DaemonSets>(parts_.client, parts_.clock, std::string(),
-                                                Enqueue<DaemonSet>(kDaemonSets));
-    tasks.Spawn("daemon-sets", daemon_sets_->Run());
-  }
-}
-
 template <class Workload>
-std::function<void(const Workload&)> TemplateFeature::Enqueue(std::string_view kind) {
-  return [this, kind](const Workload& workload) {
-    if (!reconciler_.Wants(workload)) return;
-    ObjectKey key = TemplateKey(kind, kube::KeyOf(workload));
-    if (reconciler_.Add(key)) {
-      controller_.Enqueue(key);
-      return;
-    }
-    metrics_.templates_left_out.Increment();
-    if (std::exchange(left_out_, true)) return;
-    LOG(WARNING) << "too many workloads wait for the requirement in their template; the first that "
-                    "is left out is "
-                 << key.ToString();
-    changed_.NotifyAll();
-  };
+void TemplateFeature::See(Watched& watched, const Workload& workload, bool too_large) {
+  if (!reconciler_.Wants(workload)) return;
+  ObjectKey key = TemplateKey(watched.kind, kube::KeyOf(workload));
+  if (!too_large && reconciler_.Add(key)) {
+    controller_.Enqueue(key);
+    return;
+  }
+  Limit limit = too_large ? Limit::kSize : Limit::kWaiting;
+  if (reconciler_.LeaveOut(key, kube::ReferenceTo(workload), limit)) controller_.Enqueue(key);
+  if (too_large || std::exchange(watched.left_out, true)) return;
+  LOG(WARNING) << "too many workloads wait for the requirement in their template; the first that "
+                  "is left out is "
+               << key.ToString();
+  watched.changed.NotifyAll();
 }
 
 }  // namespace templates

@@ -3,8 +3,7 @@
 // or listed only while it is on.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -17,16 +16,18 @@
 #include "kube/types/resource.h"
 #include "kube/types/workloads.h"
 #include "templates/daemon_set_report.h"
+#include "templates/template_key.h"
 #include "templates/template_metrics.h"
 #include "templates/template_reconciler.h"
-#include "templates/workload_watch.h"
 
 namespace templates {
 
 inline constexpr char kController[] = "pod-templates";
 inline constexpr int kWorkers = 2;
-// Workloads that were left out, as too many waited, are listed again after this time.
+// Workloads of a kind of which some were left out, as too many waited, are listed again after this
+// time; doubled by each further list that leaves some out.
 inline constexpr std::chrono::minutes kListAgainAfter{1};
+inline constexpr std::chrono::minutes kListAgainAtMost{10};
 
 class TemplateFeature final : public cluster_controller::TermFeature {
  public:
@@ -40,32 +41,26 @@ class TemplateFeature final : public cluster_controller::TermFeature {
   bool Wake(const kube::ObjectKey& key) override;
 
  private:
-  using Jobs = WorkloadWatch<kube::workloads::Job>;
-  using DaemonSets = WorkloadWatch<kube::workloads::DaemonSet>;
-
-  // What is watched.
+  // Of a kind of workloads.
   struct Watched {
-    bool jobs = false;
-    bool daemon_sets = false;
-    bool operator==(const Watched&) const = default;
+    std::string_view kind;
+    bool on = false;
+    // Since the watch began.
+    bool left_out = false;
+    kube::Notifier changed{};
   };
 
-  kube::asio::awaitable<void> Watch();
-  void StartWatches(kube::TaskGroup& tasks);
   template <class Workload>
-  std::function<void(const Workload&)> Enqueue(std::string_view kind);
+  kube::asio::awaitable<void> Watch(Watched& watched, std::string field_selector);
+  template <class Workload>
+  void See(Watched& watched, const Workload& workload, bool too_large);
 
   cluster_controller::TermParts parts_;
-  TemplateMetrics& metrics_;
   TemplateReconciler reconciler_;
   DaemonSetReport report_;
   kube::Controller controller_;
-  std::unique_ptr<Jobs> jobs_;
-  std::unique_ptr<DaemonSets> daemon_sets_;
-  Watched watched_;
-  // Since the watches began.
-  bool left_out_ = false;
-  kube::Notifier changed_;
+  Watched jobs_{.kind = kJobs};
+  Watched daemon_sets_{.kind = kDaemonSets};
 };
 
 }  // namespace templates

@@ -15,9 +15,10 @@ struct TemplateMetrics {
             "mto_ppo_ctrl_unchanged_templates_total",
             "Jobs and DaemonSets that got none, as their images were not known in time, or have no "
             "architecture in common, or as the API server refused it")),
-        templates_left_out(metrics.AddCounter(
-            "mto_ppo_ctrl_templates_left_out_total",
-            "Times that a Job or DaemonSet was left out, as too many waited for a requirement")),
+        templates_left_out(metrics.AddCounter("mto_ppo_ctrl_templates_left_out_total",
+                                              "Times that a Job or DaemonSet got none: too many "
+                                              "waited, its time had passed, or it is "
+                                              "too large")),
         daemon_sets_lacking_architecture(metrics.AddGauge(
             "mto_ppo_ctrl_daemon_sets_lacking_architecture",
             "DaemonSets whose images lack an architecture of the nodes that they run on")),

@@ -15,6 +15,7 @@
 #include "kube/types/workloads.h"
 #include "placement/architecture.h"
 #include "placement/matching_configs.h"
+#include "placement/requirement.h"
 #include "placement/templates.h"
 #include "templates/template_key.h"
 #include "templates/workload_watch.h"
@@ -26,10 +27,13 @@ using kube::Async;
 using kube::ObjectKey;
 using kube::Outcome;
 using kube::Result;
+using kube::core::ObjectReference;
 using kube::core::Pod;
 using kube::workloads::DaemonSet;
 using kube::workloads::Job;
 
+template <class Workload>
+constexpr std::string_view kKind = std::is_same_v<Workload, Job> ? kJobs : kDaemonSets;
 template <class Workload>
 constexpr std::chrono::seconds kNew = std::is_same_v<Workload, Job> ? kNewJob : kNewDaemonSet;
 
@@ -58,11 +62,9 @@ bool TemplateReconciler::IsNew(const kube::meta::ObjectMeta& workload,
 }
 
 template <class Workload>
-bool TemplateReconciler::MayChange(const Workload& workload) {
-  std::string_view kind = std::is_same_v<Workload, Job> ? kJobs : kDaemonSets;
-  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kind);
+bool TemplateReconciler::Takes(const Workload& workload) {
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kKind<Workload>);
   if (config == nullptr || !placement::MayTakeRequirement(workload) ||
-      !IsNew(workload.metadata(), kNew<Workload>) ||
       workload.metadata().labels().contains(std::string(api::kExcludeLabel)) ||
       decided_.Find(workload.metadata().uid()) != nullptr) {
     return false;
@@ -72,13 +74,38 @@ bool TemplateReconciler::MayChange(const Workload& workload) {
                                      parts_.operator_namespace);
 }
 
-bool TemplateReconciler::Wants(const Job& job) { return MayChange(job); }
-bool TemplateReconciler::Wants(const DaemonSet& daemon_set) { return MayChange(daemon_set); }
+bool TemplateReconciler::Wants(const Job& job) {
+  return IsNew(job.metadata(), kNewJob) && Takes(job);
+}
+
+bool TemplateReconciler::Wants(const DaemonSet& daemon_set) {
+  return IsNew(daemon_set.metadata(), kNewDaemonSet) && Takes(daemon_set);
+}
+
+bool TemplateReconciler::LeaveOut(const ObjectKey& key, ObjectReference workload, Limit limit) {
+  metrics_.templates_left_out.Increment();
+  if (told_.Find(workload.uid()) != nullptr) return false;
+  LeftOut* left_out = left_out_.Add(key);
+  if (left_out == nullptr) return false;
+  *left_out = {std::move(workload), limit};
+  return true;
+}
 
 Async<Outcome> TemplateReconciler::Reconcile(kube::Request request) {
   ObjectKey key = request.key;
   std::optional<NamedWorkload> named = ParseTemplateKey(key);
   if (!named) co_return Outcome::Done();
+  std::optional<LeftOut> left_out = left_out_.Remove(key);
+  // There may be room by now.
+  if (left_out && (left_out->limit == Limit::kSize || waiting_.Add(key) == nullptr)) {
+    // It may have waited before it was too large.
+    waiting_.Remove(key);
+    parts_.inspector.Forget(key);
+    turns_.Leave(key);
+    Result<> told = co_await TellLeftOut(std::move(named->kind), std::move(*left_out));
+    if (!told) co_return told.error();
+    co_return Outcome::Done();
+  }
   // It may have changed since the pass that decided it.
   Attempts* attempts = waiting_.Add(key);
   if (attempts == nullptr) co_return Outcome::Done();
@@ -104,6 +131,29 @@ Async<Outcome> TemplateReconciler::Reconcile(kube::Request request) {
   co_return **end;
 }
 
+Async<> TemplateReconciler::TellLeftOut(std::string kind, LeftOut left_out) {
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kind);
+  if (config == nullptr) co_return kube::Ok();
+  const ObjectReference& workload = left_out.workload;
+  std::string ns = workload.namespace_();
+  std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
+  Result<std::optional<bool>> selected =
+      co_await parts_.namespaces.Decide(std::move(ns), std::move(selector));
+  if (!selected) co_return selected.error();
+  if (!selected->value_or(false)) co_return kube::Ok();
+  if (left_out.limit == Limit::kSize) {
+    decided_.Put(workload.uid(), true);
+    Tell(workload, "the object is larger than " + std::to_string(kMaxWorkloadBytes >> 10) + " KiB");
+    co_return kube::Ok();
+  }
+  told_.Put(workload.uid(), true);
+  constexpr WaitingOptions kMost;
+  Tell(workload, "too many wait for their turn (at most " + std::to_string(kMost.per_namespace) +
+                     " of a namespace, " + std::to_string(kMost.total) +
+                     " of the cluster); it gets its turn if there is room in time");
+  co_return kube::Ok();
+}
+
 template <class Workload>
 Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKey name,
                                                          const std::string& log) {
@@ -112,20 +162,14 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   Result<kube::ApiResponse> read = co_await parts_.client.Call(std::move(get));
   if (IsNotFound(read)) co_return End(Outcome::Done());
   if (!read) co_return read.error();
-  // It was smaller when it was watched.
+  // It was smaller when it was watched: the watch will show that.
   if (read->body.size() > kMaxWorkloadBytes) co_return End(Outcome::Done());
   Result<Workload> decoded = kube::Decode<Workload>(read->body);
   *read = {};
   if (!decoded) co_return decoded.error();
   Workload workload = std::move(*decoded);
+  if (!Takes(workload)) co_return End(Outcome::Done());
   std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
-  if (!MayChange(workload)) {
-    // Its time has passed while others had their turn.
-    bool late =
-        placement::MayTakeRequirement(workload) && !IsNew(workload.metadata(), kNew<Workload>);
-    if (late) metrics_.templates_left_out.Increment();
-    co_return End(Outcome::Done());
-  }
   Pod pod = placement::PodOf(name.ns, workload.spec().template_());
   pod.mutable_metadata()->set_name(key.name);
   std::optional<kube::meta::LabelSelector> selector = config->spec.namespace_selector;
@@ -134,6 +178,10 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   if (!selected) co_return selected.error();
   // Its pods are placed by their gates, if at all.
   if (!selected->value_or(false)) co_return End(Outcome::Done());
+  if (!IsNew(workload.metadata(), kNew<Workload>)) {
+    GiveUpLate(workload);
+    co_return End(Outcome::Done());
+  }
 
   auto images = co_await parts_.inspector.Inspect(pod);
   if (images && !*images) {
@@ -143,6 +191,11 @@ Async<TemplateReconciler::End> TemplateReconciler::Place(ObjectKey key, ObjectKe
   if (!images)
     co_return Fail(key, workload, "its images could not be inspected: " + images.error().message(),
                    log);
+  // When its pods are created, other nodes may have the image.
+  if ((*images)->from_nodes) {
+    GiveUp(workload, "an image of it is known only from the nodes that have it now");
+    co_return End(Outcome::Done());
+  }
   // Its pods would not be inspected again.
   if (!(*images)->stale.empty())
     co_return Fail(key, workload, "its images are known only from earlier: " + (*images)->stale,
@@ -158,9 +211,7 @@ template <class Workload>
 Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload workload, Pod pod,
                                                          placement::CommonPlatforms images,
                                                          const std::string& log) {
-  placement::TemplateTolerations tolerations;
   watches::FreshConfigs::Snapshot configs;
-  std::shared_ptr<const api::ClusterPodPlacementConfig> config = config_;
   // The pods of a DaemonSet are not placed, so they get no tolerations either.
   if constexpr (std::is_same_v<Workload, Job>) {
     std::string ns = key.ns;
@@ -168,8 +219,18 @@ Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload
     auto read = co_await parts_.configs.Read(std::move(ns), std::move(expected));
     if (!read) co_return read.error();
     configs = std::move(*read);
-    tolerations.configs = placement::ConfigsFor(pod, *configs);
-    if (config != nullptr) tolerations.of_cluster = config->Tolerations();
+  }
+  // Secrets and configs may have been slow to read.
+  std::shared_ptr<const api::ClusterPodPlacementConfig> config = ConfigFor(kKind<Workload>);
+  if (config == nullptr) co_return End(Outcome::Done());
+  if (!IsNew(workload.metadata(), kNew<Workload>)) {
+    GiveUpLate(workload);
+    co_return End(Outcome::Done());
+  }
+  placement::TemplateTolerations tolerations;
+  if constexpr (std::is_same_v<Workload, Job>) {
+    tolerations = {.configs = placement::ConfigsFor(pod, *configs),
+                   .of_cluster = config->Tolerations()};
   }
   placement::Requirement required = placement::RequireInTemplate(
       key.ns, images, tolerations, *workload.mutable_spec()->mutable_template_());
@@ -191,7 +252,7 @@ Async<TemplateReconciler::End> TemplateReconciler::Write(ObjectKey key, Workload
   metrics_.changed_templates.Increment();
   parts_.events.Record(kube::ReferenceTo(workload), /*warning=*/false, api::kReasonTemplateSet,
                        "Required one of the architectures in the pod template: " +
-                           placement::Join(required.architectures));
+                           placement::DescribeRequirement(required));
   co_return End(Outcome::Done());
 }
 
@@ -220,7 +281,19 @@ template <class Workload>
 void TemplateReconciler::GiveUp(const Workload& workload, const std::string& why) {
   decided_.Put(workload.metadata().uid(), true);
   metrics_.unchanged_templates.Increment();
-  parts_.events.Record(kube::ReferenceTo(workload), /*warning=*/true, api::kReasonTemplateUnchanged,
+  Tell(kube::ReferenceTo(workload), why);
+}
+
+template <class Workload>
+void TemplateReconciler::GiveUpLate(const Workload& workload) {
+  decided_.Put(workload.metadata().uid(), true);
+  metrics_.templates_left_out.Increment();
+  Tell(kube::ReferenceTo(workload), "its images were not known in the first " +
+                                        std::to_string(kNew<Workload>.count()) + " seconds");
+}
+
+void TemplateReconciler::Tell(const kube::core::ObjectReference& workload, const std::string& why) {
+  parts_.events.Record(workload, /*warning=*/true, api::kReasonTemplateUnchanged,
                        "The pod template is unchanged: " + why);
 }
 

@@ -41,8 +41,10 @@ namespace templates {
 
 inline constexpr std::chrono::seconds kNewJob{600};
 inline constexpr std::chrono::seconds kNewDaemonSet{30};
-// Workloads whose images are inspected.
-inline constexpr kube::FairShareOptions kTemplatesAtATime{.per_namespace = 4, .total = 16};
+// Workloads whose images are inspected. The first of a namespace waits for no other namespace: the
+// time of a DaemonSet is short.
+inline constexpr kube::FairShareOptions kTemplatesAtATime{
+    .per_namespace = 4, .total = 16, .first_always_enters = true};
 // Decided workloads that are remembered, should another client remove what was written.
 inline constexpr size_t kRememberedTemplates = 4'096;
 
@@ -53,7 +55,8 @@ class TemplateReconciler final : public kube::Reconciler {
       : parts_(parts),
         metrics_(metrics),
         turns_(kTemplatesAtATime),
-        decided_(kRememberedTemplates) {}
+        decided_(kRememberedTemplates),
+        told_(kRememberedTemplates) {}
 
   // The current ClusterPodPlacementConfig; without one, or while it is being deleted, nothing is
   // changed.
@@ -68,6 +71,9 @@ class TemplateReconciler final : public kube::Reconciler {
   bool Wants(const kube::workloads::DaemonSet& daemon_set);
   // To be called before the workload is enqueued. False: too many wait.
   bool Add(const kube::ObjectKey& key) { return waiting_.Add(key) != nullptr; }
+  // To be called instead for a workload beyond `limit`, which gets an event. False: it has one, or
+  // too many wait for theirs; else it is to be enqueued.
+  bool LeaveOut(const kube::ObjectKey& key, kube::core::ObjectReference workload, Limit limit);
   // Those that were added and are not decided.
   std::vector<kube::ObjectKey> Waiting() const { return waiting_.Keys(); }
 
@@ -80,10 +86,13 @@ class TemplateReconciler final : public kube::Reconciler {
 
   // nullptr: the plugin for workloads of this kind is off.
   std::shared_ptr<const api::ClusterPodPlacementConfig> ConfigFor(std::string_view kind) const;
+  // Whatever its age is.
   template <class Workload>
-  bool MayChange(const Workload& workload);
+  bool Takes(const Workload& workload);
   bool IsNew(const kube::meta::ObjectMeta& workload, std::chrono::seconds age) const;
 
+  // Errors: those of reading the namespace.
+  kube::Async<> TellLeftOut(std::string kind, LeftOut left_out);
   template <class Workload>
   kube::Async<End> Place(kube::ObjectKey key, kube::ObjectKey name, const std::string& log);
   // `pod`: PodOf() its template.
@@ -97,13 +106,19 @@ class TemplateReconciler final : public kube::Reconciler {
   // It stays unchanged.
   template <class Workload>
   void GiveUp(const Workload& workload, const std::string& why);
+  // The same, as its time has passed: others had their turn, or the API server is slow.
+  template <class Workload>
+  void GiveUpLate(const Workload& workload);
+  void Tell(const kube::core::ObjectReference& workload, const std::string& why);
 
   cluster_controller::TermParts parts_;
   TemplateMetrics& metrics_;
   std::shared_ptr<const api::ClusterPodPlacementConfig> config_;
   WaitingTemplates waiting_;
+  LeftOutTemplates left_out_{kLeftOutOptions};
   kube::FairShare turns_;
   kube::LruMap<bool> decided_;  // by UID
+  kube::LruMap<bool> told_;     // left out and not decided, by UID
 };
 
 }  // namespace templates

@@ -16,7 +16,7 @@ TEST(WaitingTemplatesTest, ANamespaceHasAtMostItsShare) {
   waiting.Add({"ns", "a"})->failed = 2;
   EXPECT_EQ(waiting.Add({"ns", "a"})->failed, 2);
   // One that leaves makes room.
-  waiting.Remove({"ns", "a"});
+  EXPECT_EQ(waiting.Remove({"ns", "a"})->failed, 2);
   EXPECT_TRUE(waiting.Add({"ns", "d"}));
   EXPECT_FALSE(waiting.Add({"ns", "e"}));
 }
@@ -34,7 +34,7 @@ TEST(WaitingTemplatesTest, FewOfEachNamespaceWaitWhateverOthersDo) {
 TEST(WaitingTemplatesTest, WhatDoesNotWaitIsNotRemoved) {
   WaitingTemplates waiting(kSmall);
   EXPECT_TRUE(waiting.Add({"ns", "a"}));
-  waiting.Remove({"ns", "b"});
+  EXPECT_FALSE(waiting.Remove({"ns", "b"}));
   waiting.Remove({"other", "a"});
   EXPECT_EQ(waiting.size(), 1u);
 }

@@ -23,10 +23,11 @@ inline constexpr size_t kMaxWorkloadBytes = 128u << 10;
 template <class Workload>
 class WorkloadWatch {
  public:
-  // Calls `seen` with each workload that exists, is created or changes. `field_selector`: "" for
-  // all.
-  WorkloadWatch(kube::Client& client, kube::Clock& clock, std::string field_selector,
-                std::function<void(const Workload&)> seen)
+  using Seen = std::function<void(const Workload&, bool too_large)>;
+
+  // Calls `seen` with each workload that exists, is created or changes; `too_large`: it has more
+  // than kMaxWorkloadBytes. `field_selector`: "" for all.
+  WorkloadWatch(kube::Client& client, kube::Clock& clock, std::string field_selector, Seen seen)
       : seen_(std::move(seen)), informer_(client, clock, Options(std::move(field_selector))) {}
 
   // Until cancelled.
@@ -42,15 +43,14 @@ class WorkloadWatch {
 
   kube::Result<std::optional<std::string>> Drop(std::string_view message) {
     std::optional<std::string> nothing;
-    if (message.size() > kMaxWorkloadBytes) return nothing;
     Workload workload;
     kube::Result<void> parsed = kube::ParseMessage(message, workload);
     if (!parsed) return parsed.error();
-    seen_(workload);
+    seen_(workload, message.size() > kMaxWorkloadBytes);
     return nothing;
   }
 
-  std::function<void(const Workload&)> seen_;
+  Seen seen_;
   kube::Informer<Workload> informer_;
 };
 

@@ -5,6 +5,8 @@
 // rights for Jobs and DaemonSets only while a plugin is on.
 #include "api/templates.h"
 
+#include <set>
+
 #include "e2e/framework/flow_fixture.h"
 #include "kube/types/list_at.h"
 #include "kube/types/workloads.h"
@@ -63,6 +65,35 @@ Condition PodsRequire(const std::string& job, size_t count,
             }
             if (found == count) return kube::Ok();
             return kube::Error::NotFound(std::to_string(found) + " pods");
+          }};
+}
+
+bool IsOf(const Json& pod, const std::string& daemon_set) {
+  for (const Json& owner : kube::ListAt(pod, "metadata.ownerReferences")) {
+    if (kube::StringAt(owner, "kind") == "DaemonSet" && kube::StringAt(owner, "name") == daemon_set)
+      return true;
+  }
+  return false;
+}
+
+// The pods of the DaemonSet that are not being deleted are on nodes of each of these architectures,
+// and on no others.
+Condition RunsOnNodesOf(const std::string& daemon_set, std::set<std::string> architectures) {
+  return {.name = daemon_set + " runs only on nodes of its architectures",
+          .holds = [=](Scene& scene) -> Result<> {
+            auto pods = scene.List(kPods);
+            if (!pods) return pods.error();
+            std::set<std::string> found;
+            for (const Json& pod : *pods) {
+              bool deleted = kube::ObjectAt(pod, "metadata").contains("deletionTimestamp");
+              if (deleted || !IsOf(pod, daemon_set)) continue;
+              auto node = scene.Get(kNodes, NodeOf(pod));
+              if (!node) return node.error();
+              const Json& labels = kube::ObjectAt(*node, "metadata.labels");
+              found.insert(labels.value(std::string(api::kArchLabel), ""));
+            }
+            if (found == architectures) return kube::Ok();
+            return kube::Error::Unavailable(kube::DumpJson(Json(found)));
           }};
 }
 
@@ -239,6 +270,7 @@ TEST_F(TemplatesFlow, ANewDaemonSetRunsOnlyWhereItsImagesDo) {
   Flow(scene(), "a new DaemonSet")
       .Do(Create(kDaemonSets, MakeDaemonSet("agent", Pod("demo/arm64-amd64:1"))))
       .Await(TemplateRequires(kDaemonSets, "agent", {"amd64", "arm64"}))
+      .Await(RunsOnNodesOf("agent", {"amd64", "arm64"}))
       .Never(HadGate());
 }
 

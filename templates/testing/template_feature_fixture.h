@@ -46,32 +46,44 @@
 
 namespace templates {
 
-// Calls whose target contains `hang_on` return only when they are cancelled.
+// Calls and watches whose target contains `hang_on` wait until they are cancelled, or for Resume().
 class HangingClient final : public kube::Client {
  public:
   explicit HangingClient(kube::Client& api) : api_(api) {}
 
   kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
     co_await kube::IgnoreCancellation();
-    if (hang_on.empty() || request.target.find(hang_on) == std::string::npos) {
-      kube::Result<kube::ApiResponse> response = co_await api_.Call(std::move(request));
-      co_return response;
-    }
-    ++hanging;
-    kube::Result<> waited = co_await never_.Wait();
-    --hanging;
-    co_return waited.error();
+    kube::Result<> waited = co_await Hang(request.target);
+    if (!waited) co_return waited.error();
+    kube::Result<kube::ApiResponse> response = co_await api_.Call(std::move(request));
+    co_return response;
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
-    return api_.Watch(std::move(request));
+    co_await kube::IgnoreCancellation();
+    kube::Result<> waited = co_await Hang(request.target);
+    if (!waited) co_return waited.error();
+    auto stream = co_await api_.Watch(std::move(request));
+    co_return stream;
+  }
+  void Resume() {
+    hang_on.clear();
+    resumed_.NotifyAll();
   }
 
   std::string hang_on;
   int hanging = 0;
 
  private:
+  kube::Async<> Hang(const std::string& target) {
+    if (hang_on.empty() || target.find(hang_on) == std::string::npos) co_return kube::Ok();
+    ++hanging;
+    kube::Result<> waited = co_await resumed_.Wait();
+    --hanging;
+    co_return waited;
+  }
+
   kube::Client& api_;
-  kube::Notifier never_;
+  kube::Notifier resumed_;
 };
 
 struct CountingObserver final : kube::ControllerObserver {

@@ -99,6 +99,30 @@ TEST_F(CloudRegistriesTest, AnImageNeedsNoSecret) {
   EXPECT_THAT(clouds_.log(), SizeIs(2)) << "one exchange";
 }
 
+// As on a plain cluster without any configuration: the metadata server needs no authority.
+TEST_F(CloudRegistriesTest, TheDefaultConfigurationUsesTheControllersIdentity) {
+  options_.cloud.registries = *CloudRegistries::Parse("gcr.io");
+  options_.cloud.identity.google_metadata = clouds_.metadata_host();
+  // Its certificate is of an authority that this test does not trust: the image cannot be read.
+  proxy_.Route("gcr.io", PortOf(registry_));
+  for (bool set : {false, true}) {
+    inspector_ = NewImageInspector(io_.get_executor(), clock_, options_);
+    if (set) EXPECT_THAT(inspector_->SetConfig(InspectorConfig()), IsOk());
+    size_t before = clouds_.log().size();
+    EXPECT_THAT(Inspect("gcr.io/team/app:1"), Not(IsOk()));
+    EXPECT_EQ(clouds_.log().size(), before + 1) << "SetConfig: " << set;
+  }
+}
+
+TEST_F(CloudRegistriesTest, AConfigurationThatDoesNotParseDoesNotTurnItOff) {
+  options_.cloud.registries = *CloudRegistries::Parse("gcr.io");
+  options_.cloud.identity.google_metadata = clouds_.metadata_host();
+  inspector_ = NewImageInspector(io_.get_executor(), clock_, options_);
+  EXPECT_THAT(inspector_->SetConfig({.registries_conf = "no TOML"}), Not(IsOk()));
+  EXPECT_THAT(Inspect("gcr.io/team/app:1"), Not(IsOk()));
+  EXPECT_THAT(clouds_.log(), SizeIs(1)) << "also while the configuration does not parse";
+}
+
 TEST_F(CloudRegistriesTest, WhileTheCloudFailsACredentialIsUsedUntilItExpires) {
   ASSERT_THAT(Inspect(kImage), IsOk());
   clouds_.Fail(503);

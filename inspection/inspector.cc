@@ -103,6 +103,9 @@ class Inspector final : public ImageInspector {
         large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies,
                                                     "a large body's turn")) {
     generation_ = NewGeneration({}, {});
+    // An installation may have no other configuration.
+    UpdateCloud({});
+    generation_->cloud = cloud_.get();
   }
 
   Async<Inspected> Inspect(ImageRequest request) override {
@@ -216,7 +219,7 @@ class Inspector final : public ImageInspector {
     next->containerd = config.containerd_hosts;
     if (!config.credential_providers.providers.empty())
       next->providers.emplace(clock_, config.credential_providers, options_.account_tokens);
-    if (!options_.cloud.registries.empty()) UpdateCloud(config);
+    UpdateCloud(config);
     next->cloud = cloud_.get();
     generation_ = std::move(next);
     config_ = std::move(config);
@@ -265,6 +268,7 @@ class Inspector final : public ImageInspector {
 
   // Credentials outlive a configuration: it changes the way to a cloud, not the identity in it.
   void UpdateCloud(const InspectorConfig& config) {
+    if (options_.cloud.registries.empty()) return;
     if (cloud_ != nullptr && config.ca_bundle_pem == config_.ca_bundle_pem) return;
     TokenExchanges exchanges =
         NewTokenExchanges(executor_, clock_, options_.cloud.identity, config.ca_bundle_pem);

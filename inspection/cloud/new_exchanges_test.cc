@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <cstdlib>
 
 #include "inspection/cloud/amazon.h"
 #include "inspection/cloud/cloud_http.h"
+#include "inspection/registry/address_policy.h"
 #include "inspection/testing/connect_proxy.h"
 #include "inspection/testing/fake_clouds.h"
 #include "inspection/testing/test_folder.h"
@@ -201,7 +203,11 @@ TEST(EcrLoginTest, AnAnswerWithoutAUsableUserAndPasswordIsAnError) {
 TEST(CloudIdentityTest, ComesFromTheVariablesOfTheClouds) {
   CloudIdentity none = CloudIdentity::From([](const char*) { return nullptr; });
   EXPECT_EQ(none.azure_authority, "https://login.microsoftonline.com/");
-  EXPECT_EQ(none.google_metadata, "metadata.google.internal");
+  // No name, which a search domain of the pod could lead to a tenant's Service.
+  boost::system::error_code no_address;
+  auto metadata = boost::asio::ip::make_address(none.google_metadata, no_address);
+  ASSERT_FALSE(no_address) << none.google_metadata;
+  EXPECT_EQ(ClassOf(metadata), AddressClass::kLinkLocal);
   CloudIdentity all = CloudIdentity::From([](const char* name) { return name; });
   EXPECT_EQ(all.aws_role, "AWS_ROLE_ARN");
   EXPECT_EQ(all.aws_region, "AWS_REGION");

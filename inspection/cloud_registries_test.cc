@@ -82,7 +82,8 @@ class CloudRegistriesTest : public TestFolder {
   ConnectProxy proxy_{io_.get_executor()};
   FakeClouds clouds_{io_.get_executor(), serving_};
   FakeRegistry registry_{io_.get_executor(), Tls()};
-  FakeRegistry other_{io_.get_executor(), {}};
+  // With TLS: without it, that alone would keep a credential away.
+  FakeRegistry other_{io_.get_executor(), Tls()};
   InspectorOptions options_;
   InspectorConfig config_;
   std::unique_ptr<ImageInspector> inspector_;
@@ -175,6 +176,19 @@ TEST_F(CloudRegistriesTest, ACredentialOutlivesTheConfiguration) {
   EXPECT_THAT(clouds_.log(), SizeIs(3));
 }
 
+// Such as a session that was revoked.
+TEST_F(CloudRegistriesTest, ACredentialThatTheRegistryRefusesIsRenewed) {
+  ASSERT_THAT(Inspect(kImage), IsOk());
+  clock_.Advance(5min);
+  registry_.RequireBasic("AWS", "another");
+  EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(clouds_.log(), SizeIs(2));
+  registry_.RequireBasic("AWS", kFakeEcrPassword);
+  clock_.Advance(2s);
+  EXPECT_THAT(Inspect(kImage), IsOk());
+  EXPECT_THAT(clouds_.log(), SizeIs(4)) << "exchanged again, long before it expires";
+}
+
 TEST_F(CloudRegistriesTest, ThePodsOwnSecretIsUsedFirst) {
   registry_.RequireBasic("own", "p");
   EXPECT_THAT(Inspect(kImage, NewKeyring(kRegistry, "own", "p")), IsOk());
@@ -199,8 +213,7 @@ TEST_F(CloudRegistriesTest, TheErrorOfARefusedImageSaysWhyThereIsNoCredential) {
 
 TEST_F(CloudRegistriesTest, AMirrorElsewhereGetsNoCredential) {
   config_.registries_conf = "[[registry]]\nlocation = \"" + std::string(kRegistry) +
-                            "\"\n[[registry.mirror]]\nlocation = \"" + other_.host() +
-                            "\"\ninsecure = true\n";
+                            "\"\n[[registry.mirror]]\nlocation = \"" + other_.host() + "\"\n";
   other_.RequireBasic("AWS", kFakeEcrPassword);
   EXPECT_THAT(Inspect(kImage), IsOk()) << "from the registry, after the mirror";
   EXPECT_THAT(other_.authorizations(), Not(IsEmpty()));
@@ -209,9 +222,10 @@ TEST_F(CloudRegistriesTest, AMirrorElsewhereGetsNoCredential) {
 
 TEST_F(CloudRegistriesTest, ANameThatTheConfigurationLeadsElsewhereGetsNoCredential) {
   config_.registries_conf = "[[registry]]\nprefix = \"" + std::string(kRegistry) +
-                            "\"\nlocation = \"" + other_.host() + "\"\ninsecure = true\n";
+                            "\"\nlocation = \"" + other_.host() + "\"\n";
   other_.RequireBasic("AWS", kFakeEcrPassword);
   EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(other_.authorizations(), Not(IsEmpty()));
   EXPECT_THAT(other_.authorizations(), Each(""));
   EXPECT_THAT(clouds_.log(), IsEmpty());
 }
@@ -239,6 +253,7 @@ TEST_F(CloudRegistriesTest, ATokenServerElsewhereGetsNoCredential) {
   // So that the address of the token server is no reason to refuse it.
   config_.registries_conf = "[[registry]]\nlocation = \"" + tokens.host() + "\"\n";
   EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(tokens.authorizations(), Not(IsEmpty())) << "an anonymous token is asked for";
   EXPECT_THAT(tokens.authorizations(), Each(""));
 
   // The registry's own is used.

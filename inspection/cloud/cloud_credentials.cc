@@ -75,9 +75,15 @@ Async<> CloudCredentials::WaitFor(std::shared_ptr<Running> other, kube::TimePoin
   co_return kube::Ok();
 }
 
-// Waits until one more exchange for a new scope may begin. Those that wait for the allowance hold a
-// turn, so namespaces share the allowance too.
-Async<NamespaceTurns::Turn> CloudCredentials::TakeNew(std::string ns, kube::TimePoint deadline) {
+bool CloudCredentials::IsNew(const CloudRegistry& registry, const std::string& scope) {
+  return logins_.Find(scope) == nullptr && !registries_.Names(registry.host);
+}
+
+// Waits until one more exchange for the new `scope` may begin; nullptr if another inspection has
+// begun it meanwhile. Those that wait for the allowance hold a turn, so namespaces share the
+// allowance too.
+Async<NamespaceTurns::Turn> CloudCredentials::TakeNew(CloudRegistry registry, std::string scope,
+                                                      std::string ns, kube::TimePoint deadline) {
   co_await kube::IgnoreCancellation();
   auto executor = co_await kube::asio::this_coro::executor;
   Result<NamespaceTurns::Turn> turn = co_await new_turns_->Take(std::move(ns), deadline);
@@ -89,6 +95,7 @@ Async<NamespaceTurns::Turn> CloudCredentials::TakeNew(std::string ns, kube::Time
     new_allowance_ = std::min<double>(
         kMaxNewPerMinute, new_allowance_ + Minutes(now - refilled_).count() * kMaxNewPerMinute);
     refilled_ = now;
+    if (running_.contains(scope) || !IsNew(registry, scope)) co_return NamespaceTurns::Turn();
     if (new_allowance_ >= 1) break;
     if (now >= deadline) co_return Error::DeadlineExceeded(NewLimits().about);
     auto refill = std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -121,6 +128,9 @@ Async<Credential> CloudCredentials::For(std::string host, std::string ns,
   std::shared_ptr<TokenExchange> exchange = way->second;
   std::string scope = exchange->ScopeOf(*registry);
   kube::TimePoint turn_deadline = std::min(deadline, clock_.Now() + kExchangeTurnTimeout);
+  // Taken before others wait for this exchange: otherwise they would wait for the turn of this
+  // namespace.
+  NamespaceTurns::Turn turn;
   while (true) {
     const Login* login = ValidLogin(scope);
     bool is_new_enough = login != nullptr && clock_.Now() < login->renew_at;
@@ -128,7 +138,14 @@ Async<Credential> CloudCredentials::For(std::string host, std::string ns,
     const Failure* failure = failures_.Find(scope);
     bool failed = failure != nullptr && clock_.Now() < failure->expires;
     auto found = running_.find(scope);
-    if (!failed && found == running_.end()) break;
+    if (!failed && found == running_.end()) {
+      if (turn != nullptr || !IsNew(*registry, scope)) break;
+      Result<NamespaceTurns::Turn> taken = co_await TakeNew(*registry, scope, ns, turn_deadline);
+      if (!taken) co_return taken.error().Prefix("credential of " + scope);
+      turn = std::move(*taken);
+      continue;
+    }
+    turn.reset();
     // What is valid is used while another image's request renews it, and if that failed.
     if (login != nullptr) co_return login->credential;
     if (failed) co_return failure->error;
@@ -141,9 +158,10 @@ Async<Credential> CloudCredentials::For(std::string host, std::string ns,
 
   auto own = std::make_shared<Running>();
   running_[scope] = own;
-  Deadlines deadlines{.turn = turn_deadline, .end = deadline};
+  // Those that wait for the same one.
+  new_changed_.NotifyAll();
   Result<Credential> credential =
-      co_await Exchange(std::move(exchange), scope, *registry, std::move(ns), deadlines);
+      co_await Exchange(std::move(exchange), scope, *registry, deadline);
   own->ended = true;
   running_.erase(scope);
   own->done.NotifyAll();
@@ -154,19 +172,11 @@ Async<Credential> CloudCredentials::For(std::string host, std::string ns,
 
 Async<Credential> CloudCredentials::Exchange(std::shared_ptr<TokenExchange> exchange,
                                              std::string scope, CloudRegistry registry,
-                                             std::string ns, Deadlines deadlines) {
+                                             kube::TimePoint deadline) {
   co_await kube::IgnoreCancellation();
   uint64_t version = version_;
   std::string about = "credential of " + scope;
-  NamespaceTurns::Turn turn;
-  bool is_new = logins_.Find(scope) == nullptr && !registries_.Names(registry.host);
-  if (is_new) {
-    Result<NamespaceTurns::Turn> taken = co_await TakeNew(std::move(ns), deadlines.turn);
-    if (!taken) co_return taken.error().Prefix(about);
-    turn = std::move(*taken);
-  }
-  Result<ExchangedLogin> login = co_await exchange->Exchange(std::move(registry), deadlines.end);
-  turn.reset();
+  Result<ExchangedLogin> login = co_await exchange->Exchange(std::move(registry), deadline);
   kube::TimePoint now = clock_.Now();
   if (login && login->lifetime < kMinLoginLifetime) {
     login = Error::Unavailable("it was issued for less than " +
@@ -175,7 +185,7 @@ Async<Credential> CloudCredentials::Exchange(std::shared_ptr<TokenExchange> exch
   if (!login) {
     Error error = login.error().Prefix(about);
     // Too little time is a failure of this inspection alone.
-    bool is_own = error.code() == kube::Code::kCancelled || now >= deadlines.end;
+    bool is_own = error.code() == kube::Code::kCancelled || now >= deadline;
     if (!is_own && version == version_)
       failures_.Put(scope, {error, now + kExchangeFailureLifetime});
     co_return error;

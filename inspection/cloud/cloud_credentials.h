@@ -74,10 +74,6 @@ class CloudCredentials {
     kube::Error error;
     kube::TimePoint expires;
   };
-  struct Deadlines {
-    kube::TimePoint turn;  // for a wait
-    kube::TimePoint end;   // for the exchange
-  };
   struct Running {
     kube::Notifier done;
     bool ended = false;
@@ -86,9 +82,11 @@ class CloudCredentials {
   // The login of `scope` while it is valid, else nullptr.
   const Login* ValidLogin(const std::string& scope);
   kube::Async<> WaitFor(std::shared_ptr<Running> other, kube::TimePoint deadline);
-  kube::Async<NamespaceTurns::Turn> TakeNew(std::string ns, kube::TimePoint deadline);
+  bool IsNew(const CloudRegistry& registry, const std::string& scope);
+  kube::Async<NamespaceTurns::Turn> TakeNew(CloudRegistry registry, std::string scope,
+                                            std::string ns, kube::TimePoint deadline);
   kube::Async<Credential> Exchange(std::shared_ptr<TokenExchange> exchange, std::string scope,
-                                   CloudRegistry registry, std::string ns, Deadlines deadlines);
+                                   CloudRegistry registry, kube::TimePoint deadline);
 
   kube::Clock& clock_;
   CloudRegistries registries_;

@@ -357,6 +357,21 @@ TEST_F(CloudCredentialsTest, NamespacesTakeTurnsForNewRegistries) {
   EXPECT_THAT(script_.asked, ::testing::Contains("team.azurecr.io"));
 }
 
+// Nor behind the others' requests for the same registry.
+TEST_F(CloudCredentialsTest, ATurnOfAnotherNamespaceIsNotWaitedFor) {
+  script_.stopped = true;
+  for (const char* host : {"a.azurecr.io", "b.azurecr.io", "team.azurecr.io"}) Ask(host, "greedy");
+  EXPECT_THAT(script_.asked, ElementsAre("a.azurecr.io", "b.azurecr.io"));
+  Ask("team.azurecr.io", "other");
+  EXPECT_THAT(script_.asked, ElementsAre("a.azurecr.io", "b.azurecr.io", "team.azurecr.io"));
+  script_.stopped = false;
+  script_.go.NotifyAll();
+  kube::Drain(io_);
+  ASSERT_THAT(answers_, SizeIs(4));
+  for (const Result<Credential>& answer : answers_) EXPECT_THAT(answer, IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(3)) << "one exchange for both";
+}
+
 TEST_F(CloudCredentialsTest, OneNamespaceLeavesTurnsForOthers) {
   script_.stopped = true;
   for (int i = 0; i < 4; ++i) Ask("r" + std::to_string(i) + ".azurecr.io", "greedy");

@@ -159,8 +159,9 @@ class CredentialProviders {
   struct Attempt {
     kube::TimePoint turn;      // for a wait
     kube::TimePoint deadline;  // for requests and the program
-    std::string recipient;     // Recipient::key, or a name while that is unknown
-    bool pod_gone = false;     // set as in ProvidedCredentials
+    // Recipient::key, or a name while that is unknown.
+    std::string recipient = {};
+    bool pod_gone = false;  // set as in ProvidedCredentials
     // The failure is none of the program: it is not remembered for others.
     bool is_own_failure = false;
   };

@@ -138,7 +138,12 @@ class Inspector final : public ImageInspector {
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
     query->identities = std::move(identities);
-    if (!provided.pod_gone) query->outage = std::move(provided.outage);
+    if (provided.pod_gone) {
+      // Its failure is not cached for the other pods of the account.
+      *query->identities += "without " + request.pod->uid;
+    } else {
+      query->outage = std::move(provided.outage);
+    }
     if (generation->cloud) {
       std::string ns = request.pod == nullptr ? "" : request.pod->ns;
       std::string cloud_problem =

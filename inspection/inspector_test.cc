@@ -310,6 +310,14 @@ TEST_F(InspectorTest, WhileAProviderFailsWhatWasReadBeforeIsUsed) {
   tokens_.failure = kube::Error::PermissionDenied("403");
   clock_.Advance(1min);
   EXPECT_THAT(read("app:1", "web"), FailsWith(Code::kUnauthenticated, HasSubstr("token: 403")));
+  // Nor is there a failure, at once, for the next pod of an account after one that is gone.
+  tokens_.failure = kube::Error::NotFound("pods \"pod\" not found");
+  clock_.Advance(1min);
+  EXPECT_EQ(read("app:1", "web").error().reason(), kPodGone);
+  tokens_.failure.reset();
+  got = read("app:1", "web");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(got->stale, IsEmpty());
 }
 
 TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {

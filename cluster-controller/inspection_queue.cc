@@ -98,7 +98,10 @@ std::shared_ptr<InspectionQueue::Job> InspectionQueue::Enqueue(const std::string
   next->key = key;
   next->registry = inspection::RegistryOf(request.image);
   next->request = request;
-  if (job != nullptr) next->pods = std::move(job->pods);
+  if (job != nullptr) {
+    if (job->repeat) next->gone = std::move(job->gone);
+    next->pods = std::move(job->pods);
+  }
   job = next;
   ++queued_;
   AddPosition(ns, next);
@@ -189,24 +192,34 @@ void InspectionQueue::StartJobs() {
   starting_ = false;
 }
 
-bool InspectionQueue::WaitsFor(const Job& job, const inspection::PodIdentity& identity) {
-  auto found = job.pods.find({identity.ns, identity.pod});
-  return found != job.pods.end() && found->second != nullptr && found->second->uid == identity.uid;
+// A pod of the job that is not known to be gone; nullptr if there is none.
+inspection::SharedPodIdentity InspectionQueue::PresentPod(const Job& job) {
+  for (const auto& [pod, identity] : job.pods) {
+    if (identity != nullptr && !job.gone.contains(identity->uid)) return identity;
+  }
+  return nullptr;
 }
 
 kube::asio::awaitable<void> InspectionQueue::Run(Namespace* ns, std::shared_ptr<Job> job) {
   co_await kube::IgnoreCancellation();
   kube::TimePoint started = clock_.Now();
   ImageRequest request = std::move(job->request);
-  if (!job->pods.empty()) request.pod = job->pods.begin()->second;
-  inspection::SharedPodIdentity identity = request.pod;
-  Result result = co_await images_.Inspect(std::move(request));
-  metrics_.time_to_inspect_image.Observe(
-      std::chrono::duration<double>(clock_.Now() - started).count());
-  job->repeat = !result && inspection::IsOutage(result.error()) && identity != nullptr &&
-                !job->pods.empty() && !WaitsFor(*job, *identity);
-  bool cancelled = FailedWith(result, kube::Code::kCancelled);
-  if (!job->repeat) job->result = std::move(result);
+  if (inspection::SharedPodIdentity present = PresentPod(*job)) request.pod = std::move(present);
+  bool cancelled = false;
+  if (images_.SharingKey(request) != job->key) {
+    // Under this configuration, its pods may have different rights.
+    job->repeat = true;
+  } else {
+    inspection::SharedPodIdentity identity = request.pod;
+    Result result = co_await images_.Inspect(std::move(request));
+    metrics_.time_to_inspect_image.Observe(
+        std::chrono::duration<double>(clock_.Now() - started).count());
+    bool gone = !result && identity != nullptr && result.error().reason() == inspection::kPodGone;
+    if (gone) job->gone.insert(identity->uid);
+    job->repeat = gone && job->gone.size() <= kMaxRepeats && PresentPod(*job) != nullptr;
+    cancelled = FailedWith(result, kube::Code::kCancelled);
+    if (!job->repeat) job->result = std::move(result);
+  }
   job->finished = clock_.Now();
 
   --in_flight_;

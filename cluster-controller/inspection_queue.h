@@ -13,8 +13,9 @@
 //
 // This is the only place where equal requests are joined: pods with the same SharingKey() share one
 // inspection, which starts with the first turn of any of their namespaces, for a pod that still
-// waits. If that pod is deleted meanwhile and the inspection fails, the others repeat it. Thread:
-// one.
+// waits. If that pod is gone (inspection::kPodGone), it is repeated for another one, kMaxRepeats
+// times. If the configuration has changed since, the pods submit their requests again, as they may
+// not share one any more. Thread: one.
 #pragma once
 
 #include <functional>
@@ -22,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,6 +47,9 @@ struct InspectionQueueOptions {
 class InspectionQueue {
  public:
   using Result = kube::Result<inspection::Inspected>;
+
+  // How often an inspection is repeated as the pod is gone that it was for.
+  static constexpr size_t kMaxRepeats = 3;
 
   // All outlive it except `tasks`, which must have stopped before the queue is destroyed.
   InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock, kube::TaskGroup& tasks,
@@ -85,6 +90,8 @@ class InspectionQueue {
     std::map<kube::ObjectKey, inspection::SharedPodIdentity> pods;
     std::vector<Position> positions;  // empty once the job has started
     bool prefetch = false;
+    // The UIDs of pods that it has failed for as they are gone; at most one more than kMaxRepeats.
+    std::set<std::string> gone;
     std::optional<Result> result;
     kube::TimePoint finished;
     // It has ended without a result for its pods, which submit their requests again.
@@ -115,7 +122,7 @@ class InspectionQueue {
   void RemovePosition(const std::string& registry, const Position& position);
   void Dequeue(Job& job);
   void EraseIfIdle(Namespace& ns);
-  static bool WaitsFor(const Job& job, const inspection::PodIdentity& identity);
+  static inspection::SharedPodIdentity PresentPod(const Job& job);
   size_t NamespaceLimit() const;
   RegistryQueue* NextRegistry(Namespace& ns);
   void StartJobs();

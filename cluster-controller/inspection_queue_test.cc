@@ -28,6 +28,9 @@ using placement::ArchitectureSet;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+// The inspector's error for a pod that is gone.
+const Error kGone = Error::FromHttpStatus(503, std::string(inspection::kPodGone), "pods not found");
+
 class InspectionQueueTest : public ::testing::Test {
  protected:
   InspectionQueueTest() {
@@ -259,18 +262,71 @@ TEST_F(InspectionQueueTest, AnInspectionIsForAPodThatStillWaits) {
   EXPECT_EQ(images_.requests().back().pod->pod, "b");
   EXPECT_EQ(images_.requests().back().pod->uid, "2");
 
-  // Deleted in flight: its failure is not that of the others.
+  // The inspector knows that it is gone before the queue does: the next one is for another pod.
   woken_.clear();
-  queue_.Forget({"ns", "b"});
-  SetResult("r.io/app", Error::Unavailable("the pod is gone"));
-  EXPECT_THAT(woken_, ElementsAre("c"));
+  SetResult("r.io/app", kGone);
+  EXPECT_THAT(woken_, ElementsAre("b", "c"));
   size_t before = images_.requests().size();
   EXPECT_FALSE(submit("c", "1"));
   ASSERT_EQ(images_.requests().size(), before + 1);
   EXPECT_EQ(images_.requests().back().pod->pod, "c");
-  // A failure for a pod that still waits is one.
+  // No pod is left that it could be for.
   EXPECT_THAT(*submit("c", "1"), FailsWith(Code::kUnavailable));
+  queue_.Forget({"ns", "b"});
   queue_.Forget({"ns", "c"});
+  EXPECT_EQ(queue_.in_flight() + queue_.queued(), 1u) << "r.io/2";
+}
+
+// Otherwise pods that are created and deleted all the time could keep it from the others.
+TEST_F(InspectionQueueTest, AnInspectionForPodsThatAreGoneIsRepeatedAFewTimes) {
+  auto submit = [this](int pod) {
+    std::string name = "pod" + std::to_string(pod);
+    auto identity = std::make_shared<const inspection::PodIdentity>(
+        inspection::PodIdentity{.ns = "ns", .pod = name, .uid = name, .account = "web"});
+    auto result = queue_.Submit({"ns", name}, {.image = "r.io/app", .pod = std::move(identity)});
+    kube::Drain(io_);
+    return result;
+  };
+  for (int pod = 0; pod < 9; ++pod) EXPECT_FALSE(submit(pod));
+  SetResult("r.io/app", kGone);
+  int submitted = 0;
+  std::optional<InspectionQueue::Result> result;
+  for (; !result && submitted < 20; ++submitted) result = submit(8);
+  ASSERT_TRUE(result);
+  EXPECT_THAT(*result, FailsWith(Code::kUnavailable));
+  ASSERT_EQ(images_.requests().size(), InspectionQueue::kMaxRepeats + 1);
+  for (size_t i = 0; i < images_.requests().size(); ++i)
+    EXPECT_EQ(images_.requests()[i].pod->pod, "pod" + std::to_string(i)) << "each time another one";
+}
+
+// What the registry answers is an answer, also if the pod is deleted meanwhile.
+TEST_F(InspectionQueueTest, AnOutageServesTheOthersOfADeletedPod) {
+  auto identity = std::make_shared<const inspection::PodIdentity>(
+      inspection::PodIdentity{.ns = "ns", .pod = "a", .uid = "1", .account = "web"});
+  EXPECT_FALSE(queue_.Submit({"ns", "a"}, {.image = "r.io/app", .pod = identity}));
+  kube::Drain(io_);
+  EXPECT_FALSE(Submit("b", "r.io/app"));
+  queue_.Forget({"ns", "a"});
+  SetResult("r.io/app", Error::Unavailable("503"));
+  EXPECT_THAT(*Submit("b", "r.io/app"), FailsWith(Code::kUnavailable));
+  EXPECT_EQ(images_.requests().size(), 1u);
+}
+
+// It may have been shared by pods that may not share one any more.
+TEST_F(InspectionQueueTest, AJobOfAnEarlierConfigurationIsSubmittedAgain) {
+  for (const char* image : {"r.io/1", "r.io/2", "r.io/app"}) EXPECT_FALSE(Submit(image, image));
+  EXPECT_FALSE(Submit("other", "web", "r.io/app"));
+  images_.ChangeKeys();
+  SetResult("r.io/1", ArchitectureSet{"amd64"});
+  EXPECT_THAT(images_.inspected(), ElementsAre("r.io/1", "r.io/2")) << "it is not started";
+  EXPECT_THAT(woken_, ElementsAre("r.io/1", "r.io/app", "web"));
+  EXPECT_FALSE(Submit("r.io/app", "r.io/app"));
+  EXPECT_FALSE(Submit("other", "web", "r.io/app"));
+  EXPECT_THAT(images_.inspected(), ElementsAre("r.io/1", "r.io/2", "r.io/app"));
+  SetResult("r.io/app", ArchitectureSet{"arm64"});
+  EXPECT_THAT(*Submit("other", "web", "r.io/app"), IsOk());
+  queue_.Forget({"ns", "r.io/app"});
+  queue_.Forget({"other", "web"});
   EXPECT_EQ(queue_.in_flight() + queue_.queued(), 1u) << "r.io/2";
 }
 

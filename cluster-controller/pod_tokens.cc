@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/pod_tokens.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -34,13 +35,14 @@ PodTokens::PodTokens(kube::Executor executor, kube::Client& client, kube::Clock&
                                                std::to_string(kMaxReads) + " run at a time")) {}
 
 Async<inspection::ServiceAccount> PodTokens::Account(inspection::PodIdentity pod,
-                                                     std::vector<std::string> annotation_keys) {
-  Result<kube::Slots::Lease> lease = co_await reads_->Acquire(clock_.Now() + kTimeout);
+                                                     std::vector<std::string> annotation_keys,
+                                                     kube::TimePoint deadline) {
+  Result<kube::Slots::Lease> lease =
+      co_await reads_->Acquire(std::min(deadline, clock_.Now() + kTimeout));
   if (!lease) co_return lease.error();
   kube::ApiRequest request{.target = kube::kServiceAccounts.Path(pod.ns, pod.account),
-                           .accept = kOnlyMetadata,
-                           .timeout = kTimeout};
-  Result<kube::ApiResponse> response = co_await client_.Call(std::move(request));
+                           .accept = kOnlyMetadata};
+  Result<kube::ApiResponse> response = co_await Call(std::move(request), deadline);
   if (!response) co_return response.error();
   Result<Json> object = kube::ParseJson(response->body);
   if (!object) co_return Error::Invalid("the service account is no JSON object");
@@ -63,10 +65,18 @@ Async<inspection::ServiceAccount> PodTokens::Account(inspection::PodIdentity pod
   co_return account;
 }
 
-Async<> PodTokens::CheckLimit(inspection::PodIdentity pod) {
+Async<kube::ApiResponse> PodTokens::Call(kube::ApiRequest request, kube::TimePoint deadline) {
+  auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - clock_.Now());
+  if (left.count() <= 0) co_return Error::DeadlineExceeded("no time is left for " + request.target);
+  request.timeout = std::min<std::chrono::milliseconds>(kTimeout, left);
+  Result<kube::ApiResponse> response = co_await client_.Call(std::move(request));
+  co_return response;
+}
+
+Async<> PodTokens::CheckLimit(inspection::PodIdentity pod, kube::TimePoint deadline) {
   if (limited_until_ && clock_.Now() < *limited_until_) co_return kube::Ok();
   std::string denied(kDeniedAudience);
-  Result<std::string> token = co_await Request(std::move(pod), std::move(denied));
+  Result<std::string> token = co_await Request(std::move(pod), std::move(denied), deadline);
   if (token) {
     co_return Error::PermissionDenied("the ValidatingAdmissionPolicy " + std::string(kPolicy) +
                                       " is not in force: tokens of any audience are admitted, so "
@@ -79,14 +89,16 @@ Async<> PodTokens::CheckLimit(inspection::PodIdentity pod) {
   co_return kube::Ok();
 }
 
-Async<std::string> PodTokens::Token(inspection::PodIdentity pod, std::string audience) {
-  Result<void> limited = co_await CheckLimit(pod);
+Async<std::string> PodTokens::Token(inspection::PodIdentity pod, std::string audience,
+                                    kube::TimePoint deadline) {
+  Result<void> limited = co_await CheckLimit(pod, deadline);
   if (!limited) co_return limited.error();
-  Result<std::string> token = co_await Request(std::move(pod), std::move(audience));
+  Result<std::string> token = co_await Request(std::move(pod), std::move(audience), deadline);
   co_return token;
 }
 
-Async<std::string> PodTokens::Request(inspection::PodIdentity pod, std::string audience) {
+Async<std::string> PodTokens::Request(inspection::PodIdentity pod, std::string audience,
+                                      kube::TimePoint deadline) {
   Json bound = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"name", pod.pod}, {"uid", pod.uid}};
   Json spec = {{"audiences", Json::array({std::move(audience)})},
                {"expirationSeconds", inspection::kAccountTokenLifetime.count()},
@@ -97,9 +109,8 @@ Async<std::string> PodTokens::Request(inspection::PodIdentity pod, std::string a
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kube::kServiceAccounts.Path(pod.ns, pod.account, "token"),
                            .content_type = std::string(kube::kJson),
-                           .body = kube::DumpJson(body),
-                           .timeout = kTimeout};
-  Result<kube::ApiResponse> response = co_await client_.Call(std::move(request));
+                           .body = kube::DumpJson(body)};
+  Result<kube::ApiResponse> response = co_await Call(std::move(request), deadline);
   if (!response) co_return response.error();
   Result<Json> answer = kube::ParseJson(response->body);
   std::string token = answer ? kube::StringAt(*answer, "status.token") : "";

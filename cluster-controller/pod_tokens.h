@@ -36,13 +36,17 @@ class PodTokens final : public inspection::AccountTokens {
   PodTokens(kube::Executor executor, kube::Client& client, kube::Clock& clock);
 
   // AccountTokens
-  kube::Async<inspection::ServiceAccount> Account(
-      inspection::PodIdentity pod, std::vector<std::string> annotation_keys) override;
-  kube::Async<std::string> Token(inspection::PodIdentity pod, std::string audience) override;
+  kube::Async<inspection::ServiceAccount> Account(inspection::PodIdentity pod,
+                                                  std::vector<std::string> annotation_keys,
+                                                  kube::TimePoint deadline) override;
+  kube::Async<std::string> Token(inspection::PodIdentity pod, std::string audience,
+                                 kube::TimePoint deadline) override;
 
  private:
-  kube::Async<std::string> Request(inspection::PodIdentity pod, std::string audience);
-  kube::Async<> CheckLimit(inspection::PodIdentity pod);
+  kube::Async<kube::ApiResponse> Call(kube::ApiRequest request, kube::TimePoint deadline);
+  kube::Async<std::string> Request(inspection::PodIdentity pod, std::string audience,
+                                   kube::TimePoint deadline);
+  kube::Async<> CheckLimit(inspection::PodIdentity pod, kube::TimePoint deadline);
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -70,6 +70,8 @@ class PodTokensTest : public ::testing::Test {
     EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
   }
 
+  kube::TimePoint Deadline() const { return clock_.Now() + 60s; }
+
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   TokenServer server_;
@@ -80,7 +82,7 @@ class PodTokensTest : public ::testing::Test {
 const inspection::PodIdentity kPod{.ns = "shop", .pod = "web-0", .uid = "u-1", .account = "web"};
 
 TEST_F(PodTokensTest, ATokenIsBoundToThePodAndOfOneAudience) {
-  Result<std::string> token = kube::Run(io_, tokens_.Token(kPod, "registry"));
+  Result<std::string> token = kube::Run(io_, tokens_.Token(kPod, "registry", Deadline()));
   ASSERT_THAT(token, IsOk());
   EXPECT_EQ(*token, "t");
   EXPECT_EQ(server_.requests_.back().method, kube::Method::kPost);
@@ -98,11 +100,12 @@ TEST_F(PodTokensTest, AnAnswerWithoutATokenIsAnErrorThatDoesNotQuoteIt) {
         R"({"status":{"token":")" + std::string(70'000, 'x') + R"("}})"}) {
     server_.answer_ = answer;
     EXPECT_THAT(
-        kube::Run(io_, tokens_.Token(kPod, "a")),
+        kube::Run(io_, tokens_.Token(kPod, "a", Deadline())),
         FailsWith(Code::kInvalid, ::testing::StrEq("the TokenRequest has no usable token")));
   }
   server_.failure_ = kube::Error::PermissionDenied("403");
-  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "a")), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "a", Deadline())),
+              FailsWith(Code::kPermissionDenied));
 }
 
 TEST_F(PodTokensTest, AnAccountHasOnlyTheAnnotationsThatAreAskedFor) {
@@ -116,30 +119,31 @@ TEST_F(PodTokensTest, AnAccountHasOnlyTheAnnotationsThatAreAskedFor) {
          {"namespace", "shop"},
          {"annotations", {{"example.com/role", "reader"}, {"example.com/other", "x"}}}}}});
   PodTokens tokens(io_.get_executor(), api, clock_);
-  auto account = kube::Run(io_, tokens.Account(kPod, {"example.com/role", "example.com/absent"}));
+  auto account =
+      kube::Run(io_, tokens.Account(kPod, {"example.com/role", "example.com/absent"}, Deadline()));
   ASSERT_THAT(account, IsOk());
   EXPECT_EQ(account->uid, kube::StringAt(created, "metadata.uid"));
   EXPECT_THAT(account->annotations, ElementsAre(Pair("example.com/role", "reader")));
   inspection::PodIdentity other = kPod;
   other.account = "absent";
-  EXPECT_THAT(kube::Run(io_, tokens.Account(other, {})), FailsWith(Code::kNotFound));
+  EXPECT_THAT(kube::Run(io_, tokens.Account(other, {}, Deadline())), FailsWith(Code::kNotFound));
 }
 
 TEST_F(PodTokensTest, AnAccountIsReadWithoutItsSecretsAndWithBoundedAnnotations) {
   server_.answer_ = R"({"metadata":{"uid":"u","annotations":{"a":")" +
                     std::string(PodTokens::kMaxAnnotationBytes - 3, 'x') +
                     R"(","b":"yy","large":")" + std::string(200'000, 'x') + R"("}}})";
-  auto account = kube::Run(io_, tokens_.Account(kPod, {"a"}));
+  auto account = kube::Run(io_, tokens_.Account(kPod, {"a"}, Deadline()));
   ASSERT_THAT(account, IsOk());
   EXPECT_EQ(server_.requests_.back().accept,
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
   for (const char* key : {"b", "large"}) {
-    EXPECT_THAT(kube::Run(io_, tokens_.Account(kPod, {"a", key})),
+    EXPECT_THAT(kube::Run(io_, tokens_.Account(kPod, {"a", key}, Deadline())),
                 FailsWith(Code::kInvalid, HasSubstr("larger than 16 KiB")))
         << key;
   }
   server_.answer_ = "[";
-  EXPECT_THAT(kube::Run(io_, tokens_.Account(kPod, {})), FailsWith(Code::kInvalid));
+  EXPECT_THAT(kube::Run(io_, tokens_.Account(kPod, {}, Deadline())), FailsWith(Code::kInvalid));
 }
 
 TEST_F(PodTokensTest, AccountsAreReadEightAtATime) {
@@ -147,12 +151,14 @@ TEST_F(PodTokensTest, AccountsAreReadEightAtATime) {
   server_.stopped_ = true;
   int ended = 0;
   for (int i = 0; i < 20; ++i) {
-    tasks_.Spawn("read", [](PodTokens& tokens, int& count) -> kube::asio::awaitable<void> {
-      inspection::PodIdentity pod = kPod;
-      std::vector<std::string> keys;
-      auto account = co_await tokens.Account(std::move(pod), std::move(keys));
-      if (account) ++count;
-    }(tokens_, ended));
+    tasks_.Spawn(
+        "read",
+        [](PodTokens& tokens, kube::TimePoint deadline, int& count) -> kube::asio::awaitable<void> {
+          inspection::PodIdentity pod = kPod;
+          std::vector<std::string> keys;
+          auto account = co_await tokens.Account(std::move(pod), std::move(keys), deadline);
+          if (account) ++count;
+        }(tokens_, Deadline(), ended));
   }
   kube::Drain(io_);
   EXPECT_EQ(server_.requests_.size(), PodTokens::kMaxReads);
@@ -161,20 +167,38 @@ TEST_F(PodTokensTest, AccountsAreReadEightAtATime) {
   EXPECT_TRUE(kube::RunUntil(io_, [&] { return ended == 20; }));
 }
 
+TEST_F(PodTokensTest, CallsEndByTheDeadline) {
+  ASSERT_THAT(kube::Run(io_, tokens_.Token(kPod, "a", Deadline())), IsOk());
+  EXPECT_EQ(server_.requests_.back().timeout, 10s);
+  kube::TimePoint soon = clock_.Now() + 3s;
+  ASSERT_THAT(kube::Run(io_, tokens_.Token(kPod, "a", soon)), IsOk());
+  EXPECT_EQ(server_.requests_.back().timeout, 3s);
+  ASSERT_THAT(kube::Run(io_, tokens_.Account(kPod, {}, soon)), IsOk());
+  EXPECT_EQ(server_.requests_.back().timeout, 3s);
+  size_t before = server_.requests_.size();
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "a", clock_.Now())),
+              FailsWith(Code::kDeadlineExceeded, HasSubstr("no time is left")));
+  EXPECT_THAT(kube::Run(io_, tokens_.Account(kPod, {}, clock_.Now())),
+              FailsWith(Code::kDeadlineExceeded));
+  EXPECT_EQ(server_.requests_.size(), before);
+}
+
 // The right alone has no limit: RBAC knows no audiences.
 TEST_F(PodTokensTest, WithoutThePolicyNoTokenIsUsed) {
   server_.denial_.reset();
-  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "registry")),
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "registry", Deadline())),
               FailsWith(Code::kPermissionDenied, HasSubstr("is not in force")));
   EXPECT_TRUE(server_.requests_.empty());
 }
 
 TEST_F(PodTokensTest, ThePolicyIsCheckedAgain) {
-  for (int i = 0; i < 3; ++i) EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r")), IsOk());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r", Deadline())), IsOk());
   EXPECT_EQ(server_.checks_, 1);
   clock_.Advance(PodTokens::kLimitInterval);
   server_.denial_.reset();
-  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r")), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r", Deadline())),
+              FailsWith(Code::kPermissionDenied));
   EXPECT_EQ(server_.requests_.size(), 3u);
 }
 
@@ -183,14 +207,14 @@ TEST_F(PodTokensTest, AMissingRightIsNotTakenForThePolicy) {
   server_.denial_ = kube::Error::PermissionDenied(
       "serviceaccounts \"web\" is forbidden: User \"controller\" cannot create resource "
       "\"serviceaccounts/token\"");
-  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r")),
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r", Deadline())),
               FailsWith(Code::kPermissionDenied, HasSubstr("cannot create resource")));
   server_.denial_.reset();
-  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r")),
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r", Deadline())),
               FailsWith(Code::kPermissionDenied, HasSubstr("is not in force")));
   // The account is gone: that is the error of the token.
   server_.denial_ = kube::Error::NotFound("serviceaccounts \"web\" not found");
-  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r")), FailsWith(Code::kNotFound));
+  EXPECT_THAT(kube::Run(io_, tokens_.Token(kPod, "r", Deadline())), FailsWith(Code::kNotFound));
   EXPECT_TRUE(server_.requests_.empty());
 }
 

@@ -142,7 +142,7 @@ void FuzzCloud(const std::string& input) {
   if (answer) {
     Result<std::string> secret = SecretAt(*answer, "access_token");
     CHECK(!secret || !secret->empty());
-    CHECK_GE(LifetimeAt(*answer, "expires_in").count(), 60);
+    CHECK_GE(LifetimeAt(*answer, "expires_in").count(), 0);
   }
   std::optional<CloudRegistry> registry = CloudRegistryOf(input);
   if (!registry) return;

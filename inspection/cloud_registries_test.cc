@@ -82,7 +82,8 @@ class CloudRegistriesTest : public TestFolder {
   ConnectProxy proxy_{io_.get_executor()};
   FakeClouds clouds_{io_.get_executor(), serving_};
   FakeRegistry registry_{io_.get_executor(), Tls()};
-  FakeRegistry other_{io_.get_executor(), {}};
+  // With TLS: without it, that alone would keep a credential away.
+  FakeRegistry other_{io_.get_executor(), Tls()};
   InspectorOptions options_;
   InspectorConfig config_;
   std::unique_ptr<ImageInspector> inspector_;
@@ -97,6 +98,30 @@ TEST_F(CloudRegistriesTest, AnImageNeedsNoSecret) {
   registry_.PutIndex("app", "2", {{"linux", "ppc64le"}, {"linux", "s390x"}});
   EXPECT_THAT(Inspect(std::string(kRegistry) + "/app:2"), IsOk());
   EXPECT_THAT(clouds_.log(), SizeIs(2)) << "one exchange";
+}
+
+// As on a plain cluster without any configuration: the metadata server needs no authority.
+TEST_F(CloudRegistriesTest, TheDefaultConfigurationUsesTheControllersIdentity) {
+  options_.cloud.registries = *CloudRegistries::Parse("gcr.io");
+  options_.cloud.identity.google_metadata = clouds_.metadata_host();
+  // Its certificate is of an authority that this test does not trust: the image cannot be read.
+  proxy_.Route("gcr.io", PortOf(registry_));
+  for (bool set : {false, true}) {
+    inspector_ = NewImageInspector(io_.get_executor(), clock_, options_);
+    if (set) EXPECT_THAT(inspector_->SetConfig(InspectorConfig()), IsOk());
+    size_t before = clouds_.log().size();
+    EXPECT_THAT(Inspect("gcr.io/team/app:1"), Not(IsOk()));
+    EXPECT_EQ(clouds_.log().size(), before + 1) << "SetConfig: " << set;
+  }
+}
+
+TEST_F(CloudRegistriesTest, AConfigurationThatDoesNotParseDoesNotTurnItOff) {
+  options_.cloud.registries = *CloudRegistries::Parse("gcr.io");
+  options_.cloud.identity.google_metadata = clouds_.metadata_host();
+  inspector_ = NewImageInspector(io_.get_executor(), clock_, options_);
+  EXPECT_THAT(inspector_->SetConfig({.registries_conf = "no TOML"}), Not(IsOk()));
+  EXPECT_THAT(Inspect("gcr.io/team/app:1"), Not(IsOk()));
+  EXPECT_THAT(clouds_.log(), SizeIs(1)) << "also while the configuration does not parse";
 }
 
 TEST_F(CloudRegistriesTest, WhileTheCloudFailsACredentialIsUsedUntilItExpires) {
@@ -151,6 +176,19 @@ TEST_F(CloudRegistriesTest, ACredentialOutlivesTheConfiguration) {
   EXPECT_THAT(clouds_.log(), SizeIs(3));
 }
 
+// Such as a session that was revoked.
+TEST_F(CloudRegistriesTest, ACredentialThatTheRegistryRefusesIsRenewed) {
+  ASSERT_THAT(Inspect(kImage), IsOk());
+  clock_.Advance(5min);
+  registry_.RequireBasic("AWS", "another");
+  EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(clouds_.log(), SizeIs(2));
+  registry_.RequireBasic("AWS", kFakeEcrPassword);
+  clock_.Advance(2s);
+  EXPECT_THAT(Inspect(kImage), IsOk());
+  EXPECT_THAT(clouds_.log(), SizeIs(4)) << "exchanged again, long before it expires";
+}
+
 TEST_F(CloudRegistriesTest, ThePodsOwnSecretIsUsedFirst) {
   registry_.RequireBasic("own", "p");
   EXPECT_THAT(Inspect(kImage, NewKeyring(kRegistry, "own", "p")), IsOk());
@@ -175,8 +213,7 @@ TEST_F(CloudRegistriesTest, TheErrorOfARefusedImageSaysWhyThereIsNoCredential) {
 
 TEST_F(CloudRegistriesTest, AMirrorElsewhereGetsNoCredential) {
   config_.registries_conf = "[[registry]]\nlocation = \"" + std::string(kRegistry) +
-                            "\"\n[[registry.mirror]]\nlocation = \"" + other_.host() +
-                            "\"\ninsecure = true\n";
+                            "\"\n[[registry.mirror]]\nlocation = \"" + other_.host() + "\"\n";
   other_.RequireBasic("AWS", kFakeEcrPassword);
   EXPECT_THAT(Inspect(kImage), IsOk()) << "from the registry, after the mirror";
   EXPECT_THAT(other_.authorizations(), Not(IsEmpty()));
@@ -185,9 +222,10 @@ TEST_F(CloudRegistriesTest, AMirrorElsewhereGetsNoCredential) {
 
 TEST_F(CloudRegistriesTest, ANameThatTheConfigurationLeadsElsewhereGetsNoCredential) {
   config_.registries_conf = "[[registry]]\nprefix = \"" + std::string(kRegistry) +
-                            "\"\nlocation = \"" + other_.host() + "\"\ninsecure = true\n";
+                            "\"\nlocation = \"" + other_.host() + "\"\n";
   other_.RequireBasic("AWS", kFakeEcrPassword);
   EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(other_.authorizations(), Not(IsEmpty()));
   EXPECT_THAT(other_.authorizations(), Each(""));
   EXPECT_THAT(clouds_.log(), IsEmpty());
 }
@@ -215,6 +253,7 @@ TEST_F(CloudRegistriesTest, ATokenServerElsewhereGetsNoCredential) {
   // So that the address of the token server is no reason to refuse it.
   config_.registries_conf = "[[registry]]\nlocation = \"" + tokens.host() + "\"\n";
   EXPECT_THAT(Inspect(kImage), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(tokens.authorizations(), Not(IsEmpty())) << "an anonymous token is asked for";
   EXPECT_THAT(tokens.authorizations(), Each(""));
 
   // The registry's own is used.

@@ -2,7 +2,6 @@
 #include "inspection/inspector.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -66,9 +65,10 @@ struct Query {
   Use use = Use::kContainer;
   bool always_pull = false;
   std::vector<Repository> repositories;  // mirrors first
-  // Credentials of clouds that could not be had for a moment: their identities by repository, and
-  // why. What was read with them before is for the same pods as with them.
-  std::map<size_t, std::string> missing = {};
+  // Set where plugins or clouds add credentials: the identities of all of them, with those that
+  // could not be had for a moment. What was read with these before is for the same pods.
+  std::optional<std::string> identities = {};
+  // Why one could not be had for a moment.
   std::optional<Error> outage = {};
 
   // Equal for queries that have the same answer and the right to it.
@@ -83,14 +83,13 @@ struct Query {
   }
   // Empty without credentials.
   std::string CredentialIdentities() const {
-    std::string identities;
+    if (identities) return *identities;
+    std::string all;
     for (size_t i = 0; i < repositories.size(); ++i) {
       for (const Credential& credential : repositories[i].credentials)
-        identities += std::to_string(i) + " " + credential.Identity() + " ";
-      auto absent = missing.find(i);
-      if (absent != missing.end()) identities += std::to_string(i) + " " + absent->second + " ";
+        all += std::to_string(i) + " " + credential.Identity() + " ";
     }
-    return identities;
+    return all;
   }
 };
 
@@ -103,6 +102,9 @@ class Inspector final : public ImageInspector {
         large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies,
                                                     "a large body's turn")) {
     generation_ = NewGeneration({}, {});
+    // An installation may have no other configuration.
+    UpdateCloud({});
+    generation_->cloud = cloud_.get();
   }
 
   Async<Inspected> Inspect(ImageRequest request) override {
@@ -126,6 +128,8 @@ class Inspector final : public ImageInspector {
       problem = problem.empty() ? request.keyring->problem()
                                 : request.keyring->problem() + "; " + problem;
     }
+    // Of the pod's own, and of the plugins': a password of theirs may be another each time.
+    std::string identities = query->CredentialIdentities() + provided.identity;
     if (!provided.keyring.empty()) {
       request.keyring = MergeKeyrings(request.keyring, provided.keyring, problem);
       query = NewQuery(*generation, std::move(*reference), request);
@@ -133,14 +137,24 @@ class Inspector final : public ImageInspector {
     // From here on, only the credentials for this image are in memory, not the whole keyring.
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
+    query->identities = std::move(identities);
+    if (provided.pod_gone) {
+      // Its failure is not cached for the other pods of the account.
+      *query->identities += "without " + request.pod->uid;
+    } else {
+      query->outage = std::move(provided.outage);
+    }
     if (generation->cloud) {
-      std::string cloud_problem = co_await AddCloudCredentials(*generation, *query, deadline);
+      std::string ns = request.pod == nullptr ? "" : request.pod->ns;
+      std::string cloud_problem =
+          co_await AddCloudCredentials(*generation, *query, std::move(ns), deadline);
       if (problem.empty()) problem = std::move(cloud_problem);
     }
     Result<Inspected> image = co_await Find(generation, std::move(*query));
     if (!image && provided.pod_gone && IsRefusal(image.error())) {
       // No answer about the other pods of the account, which share this inspection.
-      co_return Error::Unavailable(image.error().message()).Prefix(problem).Prefix(about);
+      Error gone = Error::FromHttpStatus(503, std::string(kPodGone), image.error().message());
+      co_return gone.Prefix(problem).Prefix(about);
     }
     if (!image) co_return AddProblem(image.error(), problem).Prefix(about);
     co_return image;
@@ -216,7 +230,7 @@ class Inspector final : public ImageInspector {
     next->containerd = config.containerd_hosts;
     if (!config.credential_providers.providers.empty())
       next->providers.emplace(clock_, config.credential_providers, options_.account_tokens);
-    if (!options_.cloud.registries.empty()) UpdateCloud(config);
+    UpdateCloud(config);
     next->cloud = cloud_.get();
     generation_ = std::move(next);
     config_ = std::move(config);
@@ -265,6 +279,7 @@ class Inspector final : public ImageInspector {
 
   // Credentials outlive a configuration: it changes the way to a cloud, not the identity in it.
   void UpdateCloud(const InspectorConfig& config) {
+    if (options_.cloud.registries.empty()) return;
     if (cloud_ != nullptr && config.ca_bundle_pem == config_.ca_bundle_pem) return;
     TokenExchanges exchanges =
         NewTokenExchanges(executor_, clock_, options_.cloud.identity, config.ca_bundle_pem);
@@ -290,7 +305,7 @@ class Inspector final : public ImageInspector {
   // Adds this process's own credentials, after the pod's. Returns why there are none for a registry
   // of a cloud; "" if there are.
   static kube::asio::awaitable<std::string> AddCloudCredentials(Generation& generation,
-                                                                Query& query,
+                                                                Query& query, std::string ns,
                                                                 kube::TimePoint deadline) {
     co_await kube::IgnoreCancellation();
     std::string problem;
@@ -298,17 +313,27 @@ class Inspector final : public ImageInspector {
       Repository& repository = query.repositories[i];
       if (!IsOfCloud(generation, repository.source)) continue;
       std::string host = repository.source.registry;
-      Result<Credential> credential = co_await generation.cloud->For(host, deadline);
+      Result<Credential> credential = co_await generation.cloud->For(host, ns, deadline);
+      bool is_outage = !credential && IsOutage(credential.error());
+      if (credential || is_outage) {
+        query.identities = query.CredentialIdentities() + std::to_string(i) + " " +
+                           generation.cloud->IdentityFor(host) + " ";
+      }
       if (credential) {
         repository.credentials.push_back(std::move(*credential));
         continue;
       }
       if (problem.empty()) problem = credential.error().message();
-      if (!IsOutage(credential.error())) continue;
-      query.missing[i] = generation.cloud->IdentityFor(host);
-      if (!query.outage) query.outage = credential.error();
+      if (is_outage && !query.outage) query.outage = credential.error();
     }
     co_return problem;
+  }
+
+  // The next inspection gets another credential of the cloud, as this one may have been revoked.
+  static void NoteRefusal(Generation& generation, const Repository& repository) {
+    if (!IsOfCloud(generation, repository.source)) return;
+    for (const Credential& credential : repository.credentials)
+      generation.cloud->Refused(repository.source.registry, credential);
   }
 
   // Where the image is looked for, and with which credentials.
@@ -420,6 +445,7 @@ class Inspector final : public ImageInspector {
       kube::Duration left = deadline - clock_.Now();
       kube::TimePoint own_deadline = clock_.Now() + left / (query.repositories.size() - i);
       image = co_await ReadFrom(*generation, query, repository, known_tag, own_deadline);
+      if (!image && IsRefusal(image.error())) NoteRefusal(*generation, repository);
       // Every error names the registry.
       std::string about = "registry " + repository.source.registry;
       if (!image && !image.error().message().starts_with(about))
@@ -462,11 +488,6 @@ class Inspector final : public ImageInspector {
 };
 
 }  // namespace
-
-bool IsOutage(const Error& error) {
-  return error.code() == kube::Code::kUnavailable || error.code() == kube::Code::kThrottled ||
-         error.code() == kube::Code::kDeadlineExceeded;
-}
 
 std::string RegistryOf(const std::string& image) {
   Result<Reference> reference = Reference::Parse(image);

@@ -18,7 +18,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "inspection/base/outage.h"
 #include "inspection/base/timing.h"
 #include "inspection/base/use.h"
 #include "inspection/cloud/cloud_options.h"
@@ -30,6 +32,10 @@
 #include "placement/platforms.h"
 
 namespace inspection {
+
+// The reason of the error if the pod is gone that the image was inspected for: it says nothing
+// about other pods with the same SharingKey().
+inline constexpr std::string_view kPodGone = "PodGone";
 
 struct ImageRequest {
   std::string image;           // as named in the pod, untrusted
@@ -69,7 +75,7 @@ class ImageInspector {
   // Errors, each with the image, the registry and the cause:
   // kInvalid (the name, or what the registry sent), kNotFound, kUnauthenticated and
   // kPermissionDenied (credentials, or blocked by configuration or policy), kThrottled,
-  // kUnavailable, kDeadlineExceeded, kCancelled.
+  // kUnavailable (with the reason kPodGone, see there), kDeadlineExceeded, kCancelled.
   virtual kube::Async<Inspected> Inspect(ImageRequest request) = 0;
   // The same without a request to a registry; nullopt if that needs one.
   virtual std::optional<kube::Result<Inspected>> Cached(const ImageRequest& request) = 0;
@@ -82,10 +88,6 @@ class ImageInspector {
   // what does not parse; the previous configuration stays in use then.
   virtual kube::Result<void> SetConfig(InspectorConfig config) = 0;
 };
-
-// Whether a registry did not answer: kUnavailable, kThrottled, kDeadlineExceeded. It does if it
-// denies that there is an image, or access to it.
-bool IsOutage(const kube::Error& error);
 
 // The registry in an image's name ("docker.io" where it has none), for fairness between registries;
 // "" for an invalid name.

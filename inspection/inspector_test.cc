@@ -261,10 +261,63 @@ TEST_F(InspectorTest, ARefusalForAPodThatIsGoneIsNoAnswerForOthers) {
   ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
   ImageRequest request = Request("app:1");
   request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "web-0", "uid-1", "web"});
-  EXPECT_THAT(Inspect(request), FailsWith(Code::kUnavailable, HasSubstr("web-0")));
-  // Without a keyring, this is the same place in the cache of failures.
+  Result<Inspected> gone = kube::Run(io_, inspector_->Inspect(request));
+  EXPECT_THAT(gone, FailsWith(Code::kUnavailable, HasSubstr("web-0")));
+  EXPECT_EQ(gone.error().reason(), kPodGone);
   ImageRequest other = Request("app:1");
   EXPECT_THAT(Inspect(other), FailsWith(Code::kUnauthenticated, Not(HasSubstr("web-0"))));
+}
+
+// The registry refuses the image, but that is the provider's failure.
+TEST_F(InspectorTest, WhileAProviderFailsWhatWasReadBeforeIsUsed) {
+  const std::string folder = ::testing::TempDir() + "/providers";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/p") << "#!/bin/sh\necho '"
+                               << R"({"kind":"CredentialProviderResponse","apiVersion":")"
+                               << "credentialprovider.kubelet.k8s.io/v1"
+                               << R"(","cacheKeyType":"Image","auth":{")" << registry_.host()
+                               << R"(":{"username":"u","password":"p"}}})"
+                               << "'\n";
+  std::filesystem::permissions(folder + "/p", std::filesystem::perms(0755));
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  registry_.RequireToken("u", "p");
+  for (const char* account : {"web", "db"})
+    tokens_.accounts[std::string("ns/") + account] = {.uid = account, .annotations = {}};
+  config_.credential_providers.bin_dir = folder;
+  config_.credential_providers.providers.push_back(
+      {.name = "p",
+       .match_images = {registry_.host()},
+       .api_version = "credentialprovider.kubelet.k8s.io/v1",
+       .token = TokenAttributes{.audience = "a"}});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  auto read = [&](const std::string& image, const std::string& account) {
+    ImageRequest request = Request(image);
+    request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "pod", "uid", account});
+    return kube::Run(io_, inspector_->Inspect(request));
+  };
+  ASSERT_THAT(read("app:1", "web"), IsOk());
+  tokens_.failure = kube::Error::Unavailable("the API server is away");
+  clock_.Advance(5min);
+  Result<Inspected> got = read("app:1", "web");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(got->stale, AllOf(HasSubstr("5 minutes ago"), HasSubstr("the API server is away")));
+  // What was read for another account is not used, and it is no refusal either.
+  EXPECT_THAT(read("app:1", "db"),
+              FailsWith(Code::kUnavailable, AllOf(HasSubstr("credential provider: p: "),
+                                                  HasSubstr("registry " + registry_.host()))));
+  EXPECT_THAT(read("absent:1", "web"), FailsWith(Code::kUnavailable));
+  // A denial is an answer.
+  tokens_.failure = kube::Error::PermissionDenied("403");
+  clock_.Advance(1min);
+  EXPECT_THAT(read("app:1", "web"), FailsWith(Code::kUnauthenticated, HasSubstr("token: 403")));
+  // Nor is there a failure, at once, for the next pod of an account after one that is gone.
+  tokens_.failure = kube::Error::NotFound("pods \"pod\" not found");
+  clock_.Advance(1min);
+  EXPECT_EQ(read("app:1", "web").error().reason(), kPodGone);
+  tokens_.failure.reset();
+  got = read("app:1", "web");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(got->stale, IsEmpty());
 }
 
 TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {

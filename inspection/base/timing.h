@@ -55,8 +55,12 @@ inline constexpr std::chrono::seconds kMaxPluginCacheDuration{24 * 3'600};
 
 // The token server of a cloud that failed is not asked again for this time.
 inline constexpr std::chrono::seconds kExchangeFailureLifetime{30};
-// A credential is exchanged anew at the latest this long before it expires.
+// A credential is exchanged anew at the latest this long before it expires,
 inline constexpr std::chrono::seconds kExchangeExpiryMargin{60};
+// but not before this time: however short its lifetime is, and however often a registry refuses it.
+inline constexpr std::chrono::seconds kMinExchangeInterval{30};
+// One that is issued for less is not used: it must arrive before it expires.
+inline constexpr std::chrono::seconds kMinLoginLifetime{20};
 // How long an inspection waits for exchanges of others. Then it goes on without a credential.
 inline constexpr std::chrono::milliseconds kExchangeTurnTimeout{10'000};
 // The longest lifetime of a credential, that of ECR's passwords.

@@ -79,17 +79,19 @@ Result<ExchangedLogin> ParseEcrLogin(std::string_view body, kube::WallTime now) 
                         .lifetime = LifetimeOf(list.front(), now)};
 }
 
-Async<AwsCredentials> AmazonExchange::AssumeRole(const CloudRegistry& registry) {
+Async<AwsCredentials> AmazonExchange::AssumeRole(const CloudRegistry& registry,
+                                                 kube::TimePoint deadline) {
   if (role_.empty()) co_return Error::Invalid("AWS_ROLE_ARN is not set");
-  std::string region = region_.empty() ? registry.region : region_;
-  std::optional<std::string_view> domain = AmazonDomainOf(region);
+  // Not the region of the image, which a pod chooses: the token is sent there.
+  if (region_.empty()) co_return Error::Invalid("AWS_REGION is not set");
+  std::optional<std::string_view> domain = AmazonDomainOf(region_);
   if (!domain) co_return Error::Invalid("AWS_REGION is no region");
   // A role has no rights in another partition.
   if (*domain != registry.domain)
     co_return Error::Invalid("AWS_REGION is not in the partition of this registry");
   Result<std::string> token = ReadIdentityToken(token_file_, "AWS_WEB_IDENTITY_TOKEN_FILE");
   if (!token) co_return token.error();
-  Result<Url> url = Url::Parse("https://sts." + region + "." + std::string(*domain) + "/");
+  Result<Url> url = Url::Parse("https://sts." + region_ + "." + std::string(*domain) + "/");
   if (!url) co_return url.error();
   std::vector<std::pair<std::string, std::string>> form = {
       {"Action", "AssumeRoleWithWebIdentity"},
@@ -98,13 +100,14 @@ Async<AwsCredentials> AmazonExchange::AssumeRole(const CloudRegistry& registry) 
       {"RoleSessionName", "pod-placement-controller"},
       {"DurationSeconds", kSessionSeconds},
       {"WebIdentityToken", *token}};
-  Result<HttpResponse> answer = co_await http_->PostForm(std::move(*url), std::move(form));
+  Result<HttpResponse> answer =
+      co_await http_->PostForm(std::move(*url), std::move(form), deadline);
   if (!answer) co_return answer.error();
   co_return ParseAssumedRole(answer->body);
 }
 
-Async<ExchangedLogin> AmazonExchange::Exchange(CloudRegistry registry) {
-  Result<AwsCredentials> credentials = co_await AssumeRole(registry);
+Async<ExchangedLogin> AmazonExchange::Exchange(CloudRegistry registry, kube::TimePoint deadline) {
+  Result<AwsCredentials> credentials = co_await AssumeRole(registry, deadline);
   if (!credentials) co_return credentials.error();
   Result<Url> url = Url::Parse("https://api.ecr." + registry.region + "." + registry.domain + "/");
   if (!url) co_return url.error();
@@ -115,7 +118,7 @@ Async<ExchangedLogin> AmazonExchange::Exchange(CloudRegistry registry) {
   request.headers.emplace_back("X-Amz-Target", kTarget);
   AwsScope scope{.region = registry.region, .service = "ecr"};
   SignAwsRequest(*credentials, scope, url->host, clock_.WallNow(), request);
-  Result<HttpResponse> answer = co_await http_->Call(std::move(*url), std::move(request));
+  Result<HttpResponse> answer = co_await http_->Call(std::move(*url), std::move(request), deadline);
   if (!answer) co_return answer.error();
   co_return ParseEcrLogin(answer->body, clock_.WallNow());
 }

@@ -32,10 +32,10 @@ class AmazonExchange final : public TokenExchange {
   std::string ScopeOf(const CloudRegistry& registry) const override {
     return "ECR in " + registry.region;
   }
-  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry) override;
+  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry, kube::TimePoint deadline) override;
 
  private:
-  kube::Async<AwsCredentials> AssumeRole(const CloudRegistry& registry);
+  kube::Async<AwsCredentials> AssumeRole(const CloudRegistry& registry, kube::TimePoint deadline);
 
   std::shared_ptr<CloudHttp> http_;
   kube::Clock& clock_;

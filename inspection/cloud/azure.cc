@@ -27,7 +27,7 @@ constexpr std::chrono::hours kRenewAfter{1};
 
 }  // namespace
 
-Async<std::string> AzureExchange::AccessToken() {
+Async<std::string> AzureExchange::AccessToken(kube::TimePoint deadline) {
   if (client_.empty()) co_return Error::Invalid("AZURE_CLIENT_ID is not set");
   if (tenant_.empty()) co_return Error::Invalid("AZURE_TENANT_ID is not set");
   Result<std::string> assertion = ReadIdentityToken(token_file_, "AZURE_FEDERATED_TOKEN_FILE");
@@ -43,7 +43,8 @@ Async<std::string> AzureExchange::AccessToken() {
       {"grant_type", "client_credentials"},
       {"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"},
       {"client_assertion", *assertion}};
-  Result<HttpResponse> answer = co_await http_->PostForm(std::move(*url), std::move(form));
+  Result<HttpResponse> answer =
+      co_await http_->PostForm(std::move(*url), std::move(form), deadline);
   if (!answer) co_return answer.error();
   Result<Json> json = ParseCloudAnswer("token server of Entra", answer->body);
   if (!json) co_return json.error();
@@ -52,8 +53,8 @@ Async<std::string> AzureExchange::AccessToken() {
   co_return token;
 }
 
-Async<ExchangedLogin> AzureExchange::Exchange(CloudRegistry registry) {
-  Result<std::string> access = co_await AccessToken();
+Async<ExchangedLogin> AzureExchange::Exchange(CloudRegistry registry, kube::TimePoint deadline) {
+  Result<std::string> access = co_await AccessToken(deadline);
   if (!access) co_return access.error();
   Result<Url> url = Url::Parse("https://" + registry.host + "/oauth2/exchange");
   if (!url) co_return url.error();
@@ -61,7 +62,8 @@ Async<ExchangedLogin> AzureExchange::Exchange(CloudRegistry registry) {
                                                            {"service", registry.host},
                                                            {"tenant", tenant_},
                                                            {"access_token", *access}};
-  Result<HttpResponse> answer = co_await http_->PostForm(std::move(*url), std::move(form));
+  Result<HttpResponse> answer =
+      co_await http_->PostForm(std::move(*url), std::move(form), deadline);
   if (!answer) co_return answer.error();
   Result<Json> json = ParseCloudAnswer(registry.host, answer->body);
   if (!json) co_return json.error();

@@ -14,6 +14,7 @@
 #include "inspection/cloud/cloud_identity.h"
 #include "inspection/cloud/token_exchange.h"
 #include "kube/base/async.h"
+#include "kube/base/clock.h"
 
 namespace inspection {
 
@@ -30,10 +31,10 @@ class AzureExchange final : public TokenExchange {
   std::string ScopeOf(const CloudRegistry& registry) const override {
     return "ACR " + registry.host;
   }
-  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry) override;
+  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry, kube::TimePoint deadline) override;
 
  private:
-  kube::Async<std::string> AccessToken();
+  kube::Async<std::string> AccessToken(kube::TimePoint deadline);
 
   std::shared_ptr<CloudHttp> http_;
   std::string client_;

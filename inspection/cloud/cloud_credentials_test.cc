@@ -30,6 +30,7 @@ struct Script {
   std::optional<Error> failure;
   std::chrono::seconds lifetime{3600};
   std::chrono::seconds renew_after{0};
+  kube::TimePoint deadline;  // of the last one
   bool stopped = false;
   kube::Notifier go;
 };
@@ -40,8 +41,9 @@ class ScriptedExchange final : public TokenExchange {
   std::string ScopeOf(const CloudRegistry& registry) const override {
     return registry.cloud == Cloud::kAmazon ? "ECR in " + registry.region : registry.host;
   }
-  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry) override {
+  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry, kube::TimePoint deadline) override {
     script_.asked.push_back(registry.host);
+    script_.deadline = deadline;
     while (script_.stopped) {
       Result<void> waited = co_await script_.go.Wait();
       if (!waited) co_return waited.error();
@@ -74,16 +76,17 @@ class CloudCredentialsTest : public ::testing::Test {
 
   kube::TimePoint Deadline() const { return clock_.Now() + 60s; }
   Result<Credential> For(const std::string& host) {
-    return kube::Run(io_, cloud_->For(host, Deadline()));
+    return kube::Run(io_, cloud_->For(host, "ns", Deadline()));
   }
   // Asks without waiting.
-  void Ask(const std::string& host) {
-    tasks_.Spawn("ask",
-                 [](CloudCredentials& cloud, std::string asked, kube::TimePoint deadline,
-                    std::vector<Result<Credential>>& answers) -> kube::asio::awaitable<void> {
-                   Result<Credential> answer = co_await cloud.For(asked, deadline);
-                   answers.push_back(std::move(answer));
-                 }(*cloud_, host, Deadline(), answers_));
+  void Ask(const std::string& host, const std::string& ns = "ns") {
+    tasks_.Spawn(
+        "ask",
+        [](CloudCredentials& cloud, std::string asked, std::string of, kube::TimePoint deadline,
+           std::vector<Result<Credential>>& answers) -> kube::asio::awaitable<void> {
+          Result<Credential> answer = co_await cloud.For(asked, of, deadline);
+          answers.push_back(std::move(answer));
+        }(*cloud_, host, ns, Deadline(), answers_));
     kube::Drain(io_);
   }
 
@@ -146,10 +149,66 @@ TEST_F(CloudCredentialsTest, AFailureIsRememberedAndNamesTheScope) {
 }
 
 TEST_F(CloudCredentialsTest, AShortLifetimeDoesNotRepeatTheExchangeAtOnce) {
-  script_.lifetime = 0s;
+  script_.lifetime = 20s;
   EXPECT_THAT(For(kFirst), IsOk());
+  clock_.Advance(10s - 1ms);
   EXPECT_THAT(For(kFirst), IsOk());
   EXPECT_THAT(script_.asked, SizeIs(1));
+  // It is not used until it expires: it must arrive before.
+  clock_.Advance(1ms);
+  EXPECT_THAT(For(kFirst), IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(2));
+  // One that expires at once is of no use.
+  script_.lifetime = 19s;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(For("one.azurecr.io"),
+                FailsWith(Code::kUnavailable, HasSubstr("issued for less than 20 seconds")));
+  }
+  EXPECT_THAT(script_.asked, SizeIs(3));
+}
+
+TEST_F(CloudCredentialsTest, ARefusedCredentialIsRenewedWithTheNextUse) {
+  script_.lifetime = 12h;
+  Result<Credential> first = For(kFirst);
+  ASSERT_THAT(first, IsOk());
+  clock_.Advance(1min);
+  ASSERT_THAT(For(kFirst), IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(1));
+  cloud_->Refused(kSecond, *first);
+  Result<Credential> renewed = For(kFirst);
+  ASSERT_THAT(renewed, IsOk());
+  EXPECT_EQ(renewed->password, "secret-2");
+  // The old one is refused late, and a registry refuses the new one whatever it is.
+  cloud_->Refused(kFirst, *first);
+  clock_.Advance(30s);
+  ASSERT_THAT(For(kFirst), IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(2)) << "it was no longer in use";
+  for (int i = 0; i < 60; ++i) {
+    Result<Credential> current = For(kFirst);
+    ASSERT_THAT(current, IsOk());
+    cloud_->Refused(kFirst, *current);
+    clock_.Advance(1s);
+  }
+  EXPECT_THAT(script_.asked, SizeIs(4)) << "at most one in 30 seconds";
+  cloud_->Refused("quay.io", *renewed);
+}
+
+TEST_F(CloudCredentialsTest, AnExchangeEndsWithTheTimeOfItsInspection) {
+  kube::TimePoint deadline = clock_.Now() + 7s;
+  ASSERT_THAT(kube::Run(io_, cloud_->For(kFirst, "ns", deadline)), IsOk());
+  EXPECT_EQ(script_.deadline, deadline);
+  // That it was not enough is no failure for other inspections.
+  script_.stopped = true;
+  script_.failure = Error::DeadlineExceeded("no time is left");
+  Ask("one.azurecr.io");
+  clock_.Advance(60s);
+  script_.stopped = false;
+  script_.go.NotifyAll();
+  kube::Drain(io_);
+  ASSERT_THAT(answers_, SizeIs(1));
+  EXPECT_THAT(answers_[0], FailsWith(Code::kDeadlineExceeded));
+  script_.failure.reset();
+  EXPECT_THAT(For("one.azurecr.io"), IsOk());
 }
 
 TEST_F(CloudCredentialsTest, OtherHostsGetNothing) {
@@ -233,7 +292,7 @@ TEST_F(CloudCredentialsTest, AWaitForAnotherRequestIsBounded) {
   kube::Drain(io_);
   ASSERT_THAT(answers_, SizeIs(1));
   EXPECT_THAT(answers_[0], FailsWith(Code::kDeadlineExceeded, HasSubstr("ECR in us-east-1")));
-  EXPECT_THAT(kube::Run(io_, cloud_->For("one.azurecr.io", clock_.Now())),
+  EXPECT_THAT(kube::Run(io_, cloud_->For("one.azurecr.io", "ns", clock_.Now())),
               FailsWith(Code::kDeadlineExceeded, HasSubstr("no time is left")));
   EXPECT_THAT(script_.asked, SizeIs(1));
 }
@@ -242,7 +301,7 @@ TEST_F(CloudCredentialsTest, AWaitForAnotherRequestIsBounded) {
 TEST_F(CloudCredentialsTest, NewRegistriesWaitForEachOther) {
   script_.stopped = true;
   for (size_t i = 0; i <= CloudCredentials::kMaxNewAtOnce; ++i)
-    Ask("r" + std::to_string(i) + ".azurecr.io");
+    Ask("r" + std::to_string(i) + ".azurecr.io", "ns" + std::to_string(i));
   EXPECT_THAT(script_.asked, SizeIs(CloudCredentials::kMaxNewAtOnce));
   script_.stopped = false;
   script_.go.NotifyAll();
@@ -271,9 +330,9 @@ TEST_F(CloudCredentialsTest, NewRegistriesOfAMinuteAreLimitedAndKnownOnesAreNot)
   ASSERT_THAT(answers_, SizeIs(10));
   int late = 0;
   for (const Result<Credential>& answer : answers_) {
-    if (!FailedWith(answer, Code::kUnavailable)) continue;
+    if (!FailedWith(answer, Code::kDeadlineExceeded)) continue;
     ++late;
-    EXPECT_THAT(answer.error().message(), HasSubstr("at a time, and of 30 in a minute"));
+    EXPECT_THAT(answer.error().message(), HasSubstr("of one namespace, and of 30 in a minute"));
   }
   EXPECT_GE(late, 5);
   EXPECT_LE(late, 6);
@@ -282,12 +341,54 @@ TEST_F(CloudCredentialsTest, NewRegistriesOfAMinuteAreLimitedAndKnownOnesAreNot)
   EXPECT_THAT(For(kFirst), IsOk());
 }
 
+// One namespace names any number of registries; the first one of another does not wait for all.
+TEST_F(CloudCredentialsTest, NamespacesTakeTurnsForNewRegistries) {
+  script_.failure = Error::PermissionDenied("403");
+  for (int i = 0; i < CloudCredentials::kMaxNewPerMinute; ++i)
+    EXPECT_THAT(For("r" + std::to_string(i) + ".azurecr.io"), FailsWith(Code::kPermissionDenied));
+  for (int i = 0; i < 32; ++i) Ask("s" + std::to_string(i) + ".azurecr.io", "greedy");
+  size_t before = script_.asked.size();
+  Ask("team.azurecr.io", "other");
+  for (int i = 0; i < 4; ++i) {
+    clock_.Advance(2s + 1ms);
+    kube::Drain(io_);
+  }
+  EXPECT_EQ(script_.asked.size(), before + 4);
+  EXPECT_THAT(script_.asked, ::testing::Contains("team.azurecr.io"));
+}
+
+// Nor behind the others' requests for the same registry.
+TEST_F(CloudCredentialsTest, ATurnOfAnotherNamespaceIsNotWaitedFor) {
+  script_.stopped = true;
+  for (const char* host : {"a.azurecr.io", "b.azurecr.io", "team.azurecr.io"}) Ask(host, "greedy");
+  EXPECT_THAT(script_.asked, ElementsAre("a.azurecr.io", "b.azurecr.io"));
+  Ask("team.azurecr.io", "other");
+  EXPECT_THAT(script_.asked, ElementsAre("a.azurecr.io", "b.azurecr.io", "team.azurecr.io"));
+  script_.stopped = false;
+  script_.go.NotifyAll();
+  kube::Drain(io_);
+  ASSERT_THAT(answers_, SizeIs(4));
+  for (const Result<Credential>& answer : answers_) EXPECT_THAT(answer, IsOk());
+  EXPECT_THAT(script_.asked, SizeIs(3)) << "one exchange for both";
+}
+
+TEST_F(CloudCredentialsTest, OneNamespaceLeavesTurnsForOthers) {
+  script_.stopped = true;
+  for (int i = 0; i < 4; ++i) Ask("r" + std::to_string(i) + ".azurecr.io", "greedy");
+  EXPECT_THAT(script_.asked, SizeIs(CloudCredentials::kMaxNewNamespace));
+  Ask("team.azurecr.io", "other");
+  EXPECT_EQ(script_.asked.back(), "team.azurecr.io");
+  script_.stopped = false;
+  script_.go.NotifyAll();
+  kube::Drain(io_);
+}
+
 TEST_F(CloudCredentialsTest, SlowExchangesOfNewRegistriesDoNotHoldKnownOnes) {
   ASSERT_THAT(For(kFirst), IsOk());
   clock_.Advance(1h);
   script_.stopped = true;
   for (size_t i = 0; i < CloudCredentials::kMaxNewAtOnce; ++i)
-    Ask("r" + std::to_string(i) + ".azurecr.io");
+    Ask("r" + std::to_string(i) + ".azurecr.io", "ns" + std::to_string(i));
   Ask("next.azurecr.io");
   size_t before = script_.asked.size();
   Ask(kFirst);
@@ -296,7 +397,8 @@ TEST_F(CloudCredentialsTest, SlowExchangesOfNewRegistriesDoNotHoldKnownOnes) {
   clock_.Advance(10s);
   kube::Drain(io_);
   ASSERT_THAT(answers_, SizeIs(1));
-  EXPECT_THAT(answers_[0], FailsWith(Code::kUnavailable, HasSubstr("of at most 4 new registries")));
+  EXPECT_THAT(answers_[0],
+              FailsWith(Code::kDeadlineExceeded, HasSubstr("of at most 4 new registries")));
   script_.stopped = false;
   script_.go.NotifyAll();
   kube::Drain(io_);

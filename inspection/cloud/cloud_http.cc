@@ -19,7 +19,8 @@ using kube::Json;
 using kube::Result;
 using std::chrono::seconds;
 
-constexpr seconds kMinLifetime{60};
+// As in OAuth2's answers without a time.
+constexpr seconds kDefaultLifetime{60};
 
 }  // namespace
 
@@ -27,9 +28,11 @@ bool IsSecret(std::string_view text) {
   return !text.empty() && text.size() <= kMaxSecret && FitsIntoHeader(text);
 }
 
-Async<HttpResponse> CloudHttp::Call(kube::Url url, HttpRequest request) {
+Async<HttpResponse> CloudHttp::Call(kube::Url url, HttpRequest request, kube::TimePoint deadline) {
   std::string host = url.host;
-  request.timeout = kCallTimeout;
+  auto left = std::chrono::floor<std::chrono::milliseconds>(deadline - clock_.Now());
+  if (left.count() <= 0) co_return Error::DeadlineExceeded("no time is left for " + host);
+  request.timeout = std::min(kCallTimeout, left);
   request.max_body_bytes = kMaxAnswer;
   bool insecure = false;
   std::optional<Referrer> referrer;
@@ -45,7 +48,8 @@ Async<HttpResponse> CloudHttp::Call(kube::Url url, HttpRequest request) {
 }
 
 Async<HttpResponse> CloudHttp::PostForm(kube::Url url,
-                                        std::vector<std::pair<std::string, std::string>> fields) {
+                                        std::vector<std::pair<std::string, std::string>> fields,
+                                        kube::TimePoint deadline) {
   HttpRequest request;
   request.method = "POST";
   request.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
@@ -53,7 +57,7 @@ Async<HttpResponse> CloudHttp::PostForm(kube::Url url,
     if (!request.body.empty()) request.body += '&';
     request.body += name + "=" + kube::PercentEncode(value);
   }
-  Result<HttpResponse> response = co_await Call(std::move(url), std::move(request));
+  Result<HttpResponse> response = co_await Call(std::move(url), std::move(request), deadline);
   co_return response;
 }
 
@@ -73,9 +77,9 @@ Result<std::string> SecretAt(const Json& answer, std::string_view field) {
 
 seconds LifetimeAt(const Json& answer, std::string_view field) {
   const Json* value = kube::Find(answer, field);
-  if (value == nullptr || !value->is_number_unsigned()) return kMinLifetime;
+  if (value == nullptr || !value->is_number_unsigned()) return kDefaultLifetime;
   uint64_t number = std::min<uint64_t>(value->get<uint64_t>(), kMaxLoginLifetime.count());
-  return std::max(kMinLifetime, seconds(static_cast<int64_t>(number)));
+  return seconds(static_cast<int64_t>(number));
 }
 
 Result<std::string> ReadIdentityToken(const std::string& path, std::string_view variable) {

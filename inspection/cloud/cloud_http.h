@@ -24,16 +24,19 @@ class CloudHttp {
   static constexpr size_t kMaxAnswer = 64 * 1024;
 
   CloudHttp(kube::Executor executor, kube::Clock& clock, TransportOptions options)
-      : transport_(std::move(executor), clock, std::move(options)) {}
+      : clock_(clock), transport_(std::move(executor), clock, std::move(options)) {}
 
-  // An answer with status 200. Errors: as HttpPool::Call(); kUnauthenticated, kPermissionDenied,
-  // kThrottled, kUnavailable and kInvalid for other statuses.
-  kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request);
+  // An answer with status 200, within kCallTimeout and by `deadline`. Errors: as HttpPool::Call();
+  // kUnauthenticated, kPermissionDenied, kThrottled, kUnavailable and kInvalid for other statuses.
+  kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request,
+                                       kube::TimePoint deadline);
   // POST of a form to `url`.
   kube::Async<kube::HttpResponse> PostForm(kube::Url url,
-                                           std::vector<std::pair<std::string, std::string>> fields);
+                                           std::vector<std::pair<std::string, std::string>> fields,
+                                           kube::TimePoint deadline);
 
  private:
+  kube::Clock& clock_;
   Transport transport_;
 };
 
@@ -45,7 +48,7 @@ inline constexpr size_t kMaxSecret = 16 * 1024;
 bool IsSecret(std::string_view text);
 // The secret at `field`; kInvalid without.
 kube::Result<std::string> SecretAt(const kube::Json& answer, std::string_view field);
-// The number of seconds at `field`, from one minute to kMaxLoginLifetime.
+// The number of seconds at `field`, at most kMaxLoginLifetime; one minute without.
 std::chrono::seconds LifetimeAt(const kube::Json& answer, std::string_view field);
 
 // The token in a file that the kubelet renews. `variable` names the file for the administrator.

@@ -17,7 +17,9 @@ struct CloudIdentity {
   std::string azure_tenant;      // AZURE_TENANT_ID
   std::string azure_token_file;  // AZURE_FEDERATED_TOKEN_FILE
   std::string azure_authority = "https://login.microsoftonline.com/";  // AZURE_AUTHORITY_HOST
-  std::string google_metadata = "metadata.google.internal";            // GCE_METADATA_HOST
+  // GCE_METADATA_HOST. The address of metadata.google.internal, as in Google's own libraries: with
+  // the search domains of a pod, that name can be one of a Service in the namespace "internal".
+  std::string google_metadata = "169.254.169.254";
 
   static CloudIdentity FromEnvironment();
   // `lookup` replaces std::getenv in tests.

@@ -79,10 +79,24 @@ bool IsPatternOfCloud(std::string_view pattern) {
 }  // namespace
 
 std::optional<std::string_view> AmazonDomainOf(std::string_view region) {
-  // "us-east-1", "us-gov-west-1", "cn-north-1".
-  if (!IsLabel(region) || !IsLetter(region.front()) || !IsDigit(region.back()) ||
-      std::count(region.begin(), region.end(), '-') < 2)
+  // "us-east-1", "us-gov-west-1", "cn-north-1": two letters, words, a digit. Other names in
+  // Amazon's domain look similar, such as "s3-us-west-2".
+  if (region.size() > kMaxLabel) return std::nullopt;
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = region;;) {
+    size_t hyphen = rest.find('-');
+    parts.push_back(rest.substr(0, hyphen));
+    if (hyphen == std::string_view::npos) break;
+    rest.remove_prefix(hyphen + 1);
+  }
+  if (parts.size() < 3 || parts.front().size() != 2 || parts.back().size() != 1 ||
+      !IsDigit(parts.back().front()))
     return std::nullopt;
+  parts.pop_back();
+  bool words = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
+    return !part.empty() && std::all_of(part.begin(), part.end(), IsLetter);
+  });
+  if (!words) return std::nullopt;
   return region.starts_with("cn-") ? kChinasDomain : kAmazonDomain;
 }
 

@@ -13,13 +13,14 @@ using kube::Json;
 using kube::Result;
 using kube::Url;
 
-Async<ExchangedLogin> GoogleExchange::Exchange(CloudRegistry) {
+Async<ExchangedLogin> GoogleExchange::Exchange(CloudRegistry, kube::TimePoint deadline) {
   Result<Url> url =
       Url::Parse("http://" + host_ + "/computeMetadata/v1/instance/service-accounts/default/token");
   if (!url) co_return Error::Invalid("GCE_METADATA_HOST is no host");
   HttpRequest request;
   request.headers.emplace_back("Metadata-Flavor", "Google");
-  Result<HttpResponse> answer = co_await metadata_->Call(std::move(*url), std::move(request));
+  Result<HttpResponse> answer =
+      co_await metadata_->Call(std::move(*url), std::move(request), deadline);
   if (!answer) co_return answer.error();
   if (answer->Header("Metadata-Flavor") != "Google")
     co_return Error::Invalid(host_ + " is no metadata server of Google");

@@ -12,6 +12,7 @@
 #include "inspection/cloud/cloud_identity.h"
 #include "inspection/cloud/token_exchange.h"
 #include "kube/base/async.h"
+#include "kube/base/clock.h"
 
 namespace inspection {
 
@@ -23,7 +24,7 @@ class GoogleExchange final : public TokenExchange {
 
   // TokenExchange
   std::string ScopeOf(const CloudRegistry&) const override { return "Artifact Registry"; }
-  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry) override;
+  kube::Async<ExchangedLogin> Exchange(CloudRegistry registry, kube::TimePoint deadline) override;
 
  private:
   std::shared_ptr<CloudHttp> metadata_;

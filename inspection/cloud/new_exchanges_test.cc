@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/address.hpp>
 #include <cstdlib>
 
 #include "inspection/cloud/amazon.h"
 #include "inspection/cloud/cloud_http.h"
+#include "inspection/registry/address_policy.h"
 #include "inspection/testing/connect_proxy.h"
 #include "inspection/testing/fake_clouds.h"
 #include "inspection/testing/test_folder.h"
@@ -59,11 +61,12 @@ class NewExchangesTest : public TestFolder {
     unsetenv("HTTP_PROXY");
   }
 
-  Result<ExchangedLogin> Exchange(const std::string& host) {
+  Result<ExchangedLogin> Exchange(const std::string& host, std::chrono::seconds time = 60s) {
     CloudRegistry registry = *CloudRegistryOf(host);
     TokenExchanges exchanges =
         NewTokenExchanges(io_.get_executor(), kube::RealClock(), identity_, ca_.certificate_pem);
-    return kube::Run(io_, exchanges.at(registry.cloud)->Exchange(registry));
+    return kube::Run(
+        io_, exchanges.at(registry.cloud)->Exchange(registry, kube::RealClock().Now() + time));
   }
 
   boost::asio::io_context io_;
@@ -129,12 +132,21 @@ TEST_F(NewExchangesTest, NoErrorHasASecretAndNoRedirectIsFollowed) {
   EXPECT_THAT(Exchange(kEcrRegistry), FailsWith(Code::kUnavailable, Not(HasSubstr(kFakePodToken))));
 }
 
+TEST_F(NewExchangesTest, NothingIsCalledAfterTheDeadline) {
+  for (const char* host : {kEcrRegistry, kAcr, "gcr.io"})
+    EXPECT_THAT(Exchange(host, 0s), FailsWith(Code::kDeadlineExceeded)) << host;
+  EXPECT_THAT(clouds_.log(), IsEmpty());
+}
+
 TEST_F(NewExchangesTest, WhatIsMissingIsNamed) {
   identity_ = CloudIdentity();
   EXPECT_THAT(Exchange(kEcrRegistry),
               FailsWith(Code::kInvalid, HasSubstr("AWS_ROLE_ARN is not set")));
   EXPECT_THAT(Exchange(kAcr), FailsWith(Code::kInvalid, HasSubstr("AZURE_CLIENT_ID is not set")));
   identity_.aws_role = kFakeRole;
+  EXPECT_THAT(Exchange(kEcrRegistry),
+              FailsWith(Code::kInvalid, HasSubstr("AWS_REGION is not set")));
+  identity_.aws_region = "us-east-1";
   EXPECT_THAT(Exchange(kEcrRegistry),
               FailsWith(Code::kInvalid, HasSubstr("AWS_WEB_IDENTITY_TOKEN_FILE is not set")));
   identity_.aws_region = "cn-north-1";
@@ -201,7 +213,11 @@ TEST(EcrLoginTest, AnAnswerWithoutAUsableUserAndPasswordIsAnError) {
 TEST(CloudIdentityTest, ComesFromTheVariablesOfTheClouds) {
   CloudIdentity none = CloudIdentity::From([](const char*) { return nullptr; });
   EXPECT_EQ(none.azure_authority, "https://login.microsoftonline.com/");
-  EXPECT_EQ(none.google_metadata, "metadata.google.internal");
+  // No name, which a search domain of the pod could lead to a tenant's Service.
+  boost::system::error_code no_address;
+  auto metadata = boost::asio::ip::make_address(none.google_metadata, no_address);
+  ASSERT_FALSE(no_address) << none.google_metadata;
+  EXPECT_EQ(ClassOf(metadata), AddressClass::kLinkLocal);
   CloudIdentity all = CloudIdentity::From([](const char* name) { return name; });
   EXPECT_EQ(all.aws_role, "AWS_ROLE_ARN");
   EXPECT_EQ(all.aws_region, "AWS_REGION");

@@ -10,6 +10,7 @@
 
 #include "inspection/cloud/cloud_registry.h"
 #include "kube/base/async.h"
+#include "kube/base/clock.h"
 
 namespace inspection {
 
@@ -27,8 +28,9 @@ class TokenExchange {
 
   // "ECR in eu-central-1": one login is for all registries with the same scope.
   virtual std::string ScopeOf(const CloudRegistry& registry) const = 0;
-  // A new login. Errors name the server and its status, and contain no secret.
-  virtual kube::Async<ExchangedLogin> Exchange(CloudRegistry registry) = 0;
+  // A new login, by `deadline`. Errors name the server and its status, and contain no secret.
+  virtual kube::Async<ExchangedLogin> Exchange(CloudRegistry registry,
+                                               kube::TimePoint deadline) = 0;
 };
 
 // Shared with the exchanges that run.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kube/base/async.h"
+#include "kube/base/clock.h"
 
 namespace inspection {
 
@@ -37,10 +38,13 @@ class AccountTokens {
 
   // The service account of `pod`, with its annotations of these keys alone.
   virtual kube::Async<ServiceAccount> Account(PodIdentity pod,
-                                              std::vector<std::string> annotation_keys) = 0;
+                                              std::vector<std::string> annotation_keys,
+                                              kube::TimePoint deadline) = 0;
   // A new token for `audience`, bound to the pod.
-  // Errors of both: the API server's, such as kPermissionDenied without the right for it.
-  virtual kube::Async<std::string> Token(PodIdentity pod, std::string audience) = 0;
+  // Errors of both: the API server's, such as kPermissionDenied without the right for it;
+  // kDeadlineExceeded.
+  virtual kube::Async<std::string> Token(PodIdentity pod, std::string audience,
+                                         kube::TimePoint deadline) = 0;
 };
 
 }  // namespace inspection

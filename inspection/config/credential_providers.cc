@@ -7,6 +7,7 @@
 #include <set>
 
 #include "inspection/base/digest.h"
+#include "inspection/base/outage.h"
 #include "inspection/base/timing.h"
 #include "inspection/config/host_match.h"
 #include "kube/base/alarm.h"
@@ -61,6 +62,16 @@ std::optional<seconds> ParseDuration(std::string_view text) {
     text.remove_prefix(1);
   }
   return std::min(std::chrono::duration_cast<seconds>(total), kMaxPluginCacheDuration);
+}
+
+NamespaceTurns::Limits ProgramLimits() {
+  constexpr size_t kAtOnce = CredentialProviders::kMaxProgramsAtOnce;
+  constexpr size_t kOfNamespace = CredentialProviders::kMaxNamespacePrograms;
+  return {.at_once = kAtOnce,
+          .per_namespace = kOfNamespace,
+          .about = "wait for a turn: at most " + std::to_string(kAtOnce) +
+                   " programs of the provider run at a time, and " + std::to_string(kOfNamespace) +
+                   " for the accounts of one namespace"};
 }
 
 std::optional<std::vector<std::string>> StringsAt(const Json& object, const char* field) {
@@ -139,6 +150,11 @@ Result<TokenAttributes> ParseTokenAttributes(const Json& json, const std::string
   attributes.required_annotations = std::move(*required_keys);
   attributes.optional_annotations = std::move(*optional_keys);
   return attributes;
+}
+
+// In place of Recipient::key while the account is not known.
+std::string UnknownRecipient(const SharedPodIdentity& pod) {
+  return pod == nullptr || pod->account.empty() ? "" : "unknown " + pod->ns + "/" + pod->account;
 }
 
 bool ProviderMatches(const CredentialProvider& provider, const Reference& image) {
@@ -290,10 +306,13 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
   ProvidedCredentials provided;
   for (const CredentialProvider& provider : config_.providers) {
     if (!ProviderMatches(provider, image)) continue;
-    Limits limits{.turn = std::min(deadline, clock_.Now() + kPluginTurnTimeout),
-                  .deadline = deadline};
-    Result<Keyring> keyring = co_await Provide(provider, image, pod, limits);
-    provided.pod_gone |= limits.pod_gone;
+    Attempt attempt{.turn = std::min(deadline, clock_.Now() + kPluginTurnTimeout),
+                    .deadline = deadline};
+    Result<Keyring> keyring = co_await Provide(provider, image, pod, attempt);
+    provided.pod_gone |= attempt.pod_gone;
+    provided.identity += provider.name + " " + attempt.recipient + " ";
+    if (!keyring && IsOutage(keyring.error()) && !provided.outage)
+      provided.outage = keyring.error().Prefix("credential provider");
     Result<void> added =
         keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
     if (!added && provided.problem.empty())
@@ -303,18 +322,23 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
 }
 
 Async<Keyring> CredentialProviders::Provide(const CredentialProvider& provider, Reference image,
-                                            SharedPodIdentity pod, Limits& limits) {
-  Result<std::optional<Recipient>> recipient = co_await RecipientOf(provider, pod);
+                                            SharedPodIdentity pod, Attempt& attempt) {
+  if (clock_.Now() >= attempt.deadline) {
+    attempt.recipient = UnknownRecipient(pod);
+    co_return Error::DeadlineExceeded(provider.name + ": no time is left to run it");
+  }
+  Result<std::optional<Recipient>> recipient = co_await RecipientOf(provider, pod, attempt);
   if (!recipient) co_return recipient.error().Prefix(provider.name);
   if (!*recipient) co_return Keyring();
   Recipient found = std::move(**recipient);
+  attempt.recipient = found.key;
   Result<Keyring> keyring =
-      co_await FindOrRun(provider, std::move(image), std::move(found), limits);
+      co_await FindOrRun(provider, std::move(image), std::move(found), attempt);
   co_return keyring;
 }
 
 Async<std::optional<CredentialProviders::Recipient>> CredentialProviders::RecipientOf(
-    const CredentialProvider& provider, SharedPodIdentity pod) {
+    const CredentialProvider& provider, SharedPodIdentity pod, Attempt& attempt) {
   if (!provider.token) co_return Recipient();
   const TokenAttributes& attributes = *provider.token;
   if (!IsAccountsProvider(provider, pod)) {
@@ -325,7 +349,8 @@ Async<std::optional<CredentialProviders::Recipient>> CredentialProviders::Recipi
   keys.insert(keys.end(), attributes.optional_annotations.begin(),
               attributes.optional_annotations.end());
   PodIdentity identity = *pod;
-  Result<ServiceAccount> account = co_await tokens_->Account(identity, keys);
+  attempt.recipient = UnknownRecipient(pod);
+  Result<ServiceAccount> account = co_await tokens_->Account(identity, keys, attempt.deadline);
   if (!account) co_return account.error().Prefix("service account " + pod->ns + "/" + pod->account);
   // An annotation may be how an account opts in: its absence is no error.
   for (const std::string& key : attributes.required_annotations) {
@@ -342,7 +367,7 @@ Async<std::optional<CredentialProviders::Recipient>> CredentialProviders::Recipi
 
 // A provider runs once at a time for a recipient: its answer may also be for the images that wait.
 Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider, Reference image,
-                                              Recipient recipient, Limits& limits) {
+                                              Recipient recipient, Attempt& attempt) {
   co_await kube::IgnoreCancellation();
   std::string run = provider.name + " " + recipient.key;
   while (true) {
@@ -351,13 +376,13 @@ Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider
     auto found = running_.find(run);
     if (found == running_.end()) break;
     std::shared_ptr<RunningPlugin> other = found->second;
-    Result<void> waited = co_await WaitFor(std::move(other), limits.turn);
+    Result<void> waited = co_await WaitFor(std::move(other), attempt.turn);
     if (!waited) co_return waited.error().Prefix(provider.name);
   }
   auto own = std::make_shared<RunningPlugin>();
   running_[run] = own;
-  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, limits);
-  if (!keyring && !limits.pod_gone && keyring.error().code() != kube::Code::kCancelled) {
+  Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, attempt);
+  if (!keyring && !attempt.is_own_failure && keyring.error().code() != kube::Code::kCancelled) {
     Keep(KeysOf(provider, image, recipient).back(), recipient,
          {keyring, clock_.Now() + kPluginFailureLifetime});
   }
@@ -385,21 +410,24 @@ Async<> CredentialProviders::WaitFor(std::shared_ptr<RunningPlugin> other,
 // Tenants decide how many service accounts there are.
 Async<Keyring> CredentialProviders::RunInTurn(const CredentialProvider& provider,
                                               const Reference& image, const Recipient& recipient,
-                                              Limits& limits) {
+                                              Attempt& attempt) {
   if (recipient.key.empty()) {
-    Result<Keyring> keyring = co_await Run(provider, image, recipient, limits);
+    Result<Keyring> keyring = co_await Run(provider, image, recipient, attempt);
     co_return keyring;
   }
-  std::shared_ptr<PluginTurns>& turns = turns_[provider.name];
-  if (turns == nullptr) turns = std::make_shared<PluginTurns>(clock_);
-  Result<PluginTurns::Turn> turn = co_await turns->Take(recipient.ns, limits.turn);
-  if (!turn) co_return turn.error().Prefix(provider.name);
-  Result<Keyring> keyring = co_await Run(provider, image, recipient, limits);
+  std::shared_ptr<NamespaceTurns>& turns = turns_[provider.name];
+  if (turns == nullptr) turns = std::make_shared<NamespaceTurns>(clock_, ProgramLimits());
+  Result<NamespaceTurns::Turn> turn = co_await turns->Take(recipient.ns, attempt.turn);
+  if (!turn) {
+    attempt.is_own_failure = true;
+    co_return turn.error().Prefix(provider.name);
+  }
+  Result<Keyring> keyring = co_await Run(provider, image, recipient, attempt);
   co_return keyring;
 }
 
 Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, const Reference& image,
-                                        const Recipient& recipient, Limits& limits) {
+                                        const Recipient& recipient, Attempt& attempt) {
   Json request = {{"apiVersion", provider.api_version},
                   {"kind", "CredentialProviderRequest"},
                   {"image", image.ToString()}};
@@ -407,11 +435,12 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
   if (recipient.pod != nullptr) {
     PodIdentity identity = *recipient.pod;
     std::string audience = provider.token->audience;
-    Result<std::string> created = co_await tokens_->Token(identity, audience);
+    Result<std::string> created = co_await tokens_->Token(identity, audience, attempt.deadline);
     if (!created) {
       // Deleted, or created again with another UID: no failure for the account's other pods.
       kube::Code code = created.error().code();
-      limits.pod_gone = code == kube::Code::kNotFound || code == kube::Code::kConflict;
+      attempt.pod_gone = code == kube::Code::kNotFound || code == kube::Code::kConflict;
+      attempt.is_own_failure = attempt.pod_gone || clock_.Now() >= attempt.deadline;
       co_return created.error().Prefix(provider.name + ": service account token");
     }
     token = std::move(*created);
@@ -420,9 +449,11 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
       request["serviceAccountAnnotations"] = recipient.annotations;
   }
   kube::TimePoint started = clock_.Now();
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(limits.deadline - started);
-  if (left.count() <= 0)
+  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(attempt.deadline - started);
+  if (left.count() <= 0) {
+    attempt.is_own_failure = true;
     co_return Error::DeadlineExceeded(provider.name + ": no time is left to run it");
+  }
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
                         .hidden_prefixes = {kIdentityVariables.begin(), kIdentityVariables.end()},
@@ -438,7 +469,7 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, cons
   if (recipient.pod != nullptr) {
     bool of_token = provider.token->cache_type == TokenAttributes::CacheType::kToken;
     // Of use only until the token expires, as the kubelet says too.
-    if (!of_token && answer->keyring.HasPassword(token)) {
+    if (!of_token && answer->keyring.HasSecret(token)) {
       co_return Error::Invalid(
           "the answer has the service account token, which needs cacheType "
           "Token")

@@ -9,7 +9,7 @@
 //
 // A plugin gets this process's environment without its identity in a cloud, and the `env` of its
 // configuration. Its run time and output are limited, as are the programs with tokens that run at a
-// time (plugin_turns.h). It never runs twice at once for the same account, and its answers are
+// time (namespace_turns.h). It never runs twice at once for the same account, and its answers are
 // cached for as long as it says. What a plugin answers to a service account's token
 // (tokenAttributes) serves pods of that account alone. Source:
 // kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
@@ -28,7 +28,7 @@
 #include "inspection/config/account_tokens.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/namespace_lru_map.h"
-#include "inspection/config/plugin_turns.h"
+#include "inspection/config/namespace_turns.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
@@ -97,8 +97,13 @@ kube::Result<ProviderAnswer> ParseProviderAnswer(std::string_view json,
 
 struct ProvidedCredentials {
   Keyring keyring;
+  // Equal for pods that the providers give the same rights to the image, whether the credentials
+  // could be had or not. Not secret.
+  std::string identity;
   // Why a provider that matches the image failed; empty if none failed. Contains no secret.
   std::string problem;
+  // Set if a provider failed for a moment only: its credentials can be had at another time.
+  std::optional<kube::Error> outage;
   // Whether a provider failed because the pod is gone that its token would be for: another pod of
   // the account may get the credentials.
   bool pod_gone = false;
@@ -112,13 +117,18 @@ class CredentialProviders {
   static constexpr size_t kMaxNamespaceAnswers = 64;
   static constexpr size_t kMaxAccountAnswerBytes = 16 * 1024;
 
+  // Programs of a provider that run with tokens at a time, in all and for the accounts of one
+  // namespace.
+  static constexpr size_t kMaxProgramsAtOnce = 4;
+  static constexpr size_t kMaxNamespacePrograms = 2;
+
   // `tokens` outlives it; it may be null if no provider has tokenAttributes.
   CredentialProviders(kube::Clock& clock, CredentialProviderConfig config,
                       AccountTokens* tokens = nullptr)
       : clock_(clock), config_(std::move(config)), tokens_(tokens) {}
 
-  // Without an error: an image may be readable without these credentials. Programs are ended at
-  // `deadline`; a wait for those that run for others ends after kPluginTurnTimeout.
+  // Without an error: an image may be readable without these credentials. Programs and requests are
+  // ended at `deadline`; a wait for those that run for others ends after kPluginTurnTimeout.
   kube::asio::awaitable<ProvidedCredentials> For(Reference image, SharedPodIdentity pod,
                                                  kube::TimePoint deadline);
   // Whether any provider is configured for `image`.
@@ -145,11 +155,15 @@ class CredentialProviders {
     SharedPodIdentity pod;
   };
 
-  // Of one provider, in one call of For().
-  struct Limits {
+  // One provider in one call of For(): its limits, and what becomes known.
+  struct Attempt {
     kube::TimePoint turn;      // for a wait
-    kube::TimePoint deadline;  // for the program
-    bool pod_gone = false;     // set as in ProvidedCredentials
+    kube::TimePoint deadline;  // for requests and the program
+    // Recipient::key, or a name while that is unknown.
+    std::string recipient = {};
+    bool pod_gone = false;  // set as in ProvidedCredentials
+    // The failure is none of the program: it is not remembered for others.
+    bool is_own_failure = false;
   };
 
   // The cache keys of answers that `image` may use, by ProviderAnswer::Scope.
@@ -163,16 +177,16 @@ class CredentialProviders {
                      const Recipient& recipient);
   // nullopt if the provider is not for this pod.
   kube::Async<std::optional<Recipient>> RecipientOf(const CredentialProvider& provider,
-                                                    SharedPodIdentity pod);
+                                                    SharedPodIdentity pod, Attempt& attempt);
   kube::Async<Keyring> Provide(const CredentialProvider& provider, Reference image,
-                               SharedPodIdentity pod, Limits& limits);
+                               SharedPodIdentity pod, Attempt& attempt);
   kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image,
-                                 Recipient recipient, Limits& limits);
+                                 Recipient recipient, Attempt& attempt);
   kube::Async<> WaitFor(std::shared_ptr<RunningPlugin> other, kube::TimePoint deadline);
   kube::Async<Keyring> RunInTurn(const CredentialProvider& provider, const Reference& image,
-                                 const Recipient& recipient, Limits& limits);
+                                 const Recipient& recipient, Attempt& attempt);
   kube::Async<Keyring> Run(const CredentialProvider& provider, const Reference& image,
-                           const Recipient& recipient, Limits& limits);
+                           const Recipient& recipient, Attempt& attempt);
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;
@@ -183,7 +197,7 @@ class CredentialProviders {
   // By provider and recipient.
   std::map<std::string, std::shared_ptr<RunningPlugin>> running_;
   // Of programs with tokens, by provider.
-  std::map<std::string, std::shared_ptr<PluginTurns>> turns_;
+  std::map<std::string, std::shared_ptr<NamespaceTurns>> turns_;
 };
 
 }  // namespace inspection

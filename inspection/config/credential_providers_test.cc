@@ -300,6 +300,69 @@ TEST_F(AccountProvidersTest, AMissingProgramIsAFailureOfTheAccount) {
   EXPECT_EQ(tokens_.issued, 1) << "the failure is cached";
 }
 
+// The registry's refusal says nothing then.
+TEST_F(AccountProvidersTest, WhatFailsForAMomentIsAnOutage) {
+  const SharedPodIdentity pod = Pod("ns", "web", "web-0");
+  for (const kube::Error& error :
+       {kube::Error::Unavailable("503"), kube::Error::Throttled("429"),
+        kube::Error::DeadlineExceeded("late"), kube::Error::PermissionDenied("403")}) {
+    bool wanted = error.code() != Code::kPermissionDenied;
+    providers_.reset();
+    tokens_.account_failure = error;
+    EXPECT_EQ(For(kImage, pod).outage.has_value(), wanted) << error;
+    tokens_.account_failure.reset();
+    tokens_.failure = error;
+    EXPECT_EQ(For(kImage, pod).outage.has_value(), wanted) << error;
+    tokens_.failure.reset();
+  }
+  providers_.reset();
+  EXPECT_FALSE(For(kImage, pod).outage);
+  WritePlugin("exit 3\n");
+  providers_.reset();
+  std::optional<kube::Error> outage = For(kImage, pod).outage;
+  ASSERT_TRUE(outage);
+  EXPECT_EQ(outage->code(), Code::kUnavailable);
+  EXPECT_THAT(outage->message(), HasSubstr("credential provider: "));
+  EXPECT_TRUE(For(kImage, pod).outage) << "also while it is remembered";
+}
+
+TEST_F(AccountProvidersTest, TheIdentityIsThatOfTheRecipientWithAndWithoutCredentials) {
+  std::string web = For(kImage, Pod("ns", "web", "web-0")).identity;
+  EXPECT_EQ(For(kImage, Pod("ns", "web", "web-1")).identity, web);
+  EXPECT_NE(For(kImage, Pod("ns", "db", "db-0")).identity, web);
+  EXPECT_NE(For(kImage, Pod("other", "web", "web-0")).identity, web);
+  EXPECT_EQ(For("quay.io/app:1", Pod("ns", "web", "web-0")).identity, "");
+  providers_.reset();
+  tokens_.failure = kube::Error::Unavailable("503");
+  EXPECT_EQ(For(kImage, Pod("ns", "web", "web-0")).identity, web);
+  tokens_.accounts["ns/web"].uid = "another";
+  EXPECT_NE(For(kImage, Pod("ns", "web", "web-0")).identity, web);
+  // Of an account that cannot be read, nothing is known.
+  tokens_.account_failure = kube::Error::Unavailable("503");
+  std::string unknown = For(kImage, Pod("ns", "web", "web-0")).identity;
+  EXPECT_NE(unknown, web);
+  EXPECT_NE(For(kImage, Pod("ns", "db", "db-0")).identity, unknown);
+}
+
+TEST_F(AccountProvidersTest, RequestsToTheApiServerEndAtTheDeadline) {
+  PasswordFor(Pod("ns", "web", "web-0"));
+  EXPECT_THAT(tokens_.deadlines, ElementsAre(Deadline(), Deadline()));
+  tokens_.deadlines.clear();
+  config_.providers.push_back(config_.providers[0]);
+  config_.providers[1].name = "second";
+  providers_.reset();
+  std::vector<ProvidedCredentials> answers;
+  kube::asio::co_spawn(
+      io_, providers().For(*Reference::Parse(kImage), Pod("ns", "web", "web-0"), clock_.Now()),
+      [&](std::exception_ptr, const ProvidedCredentials& answer) { answers.push_back(answer); });
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return answers.size() == 1; }));
+  EXPECT_THAT(answers[0].problem, HasSubstr("no time is left"));
+  EXPECT_TRUE(answers[0].outage);
+  EXPECT_THAT(tokens_.deadlines, IsEmpty());
+  // Nothing of that is remembered.
+  EXPECT_NE(PasswordFor(Pod("ns", "web", "web-0")), "");
+}
+
 // As in the kubelet: the credential would be used by other pods after the token expires.
 TEST_F(AccountProvidersTest, ATokenAsThePasswordNeedsTheCacheTypeToken) {
   WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"
@@ -308,6 +371,19 @@ TEST_F(AccountProvidersTest, ATokenAsThePasswordNeedsTheCacheTypeToken) {
               R"("password":"token of ns/web for registry, web-0"}}}')");
   EXPECT_EQ(PasswordFor(Pod("ns", "web", "web-0")), "");
   EXPECT_THAT(problem_, AllOf(HasSubstr("needs cacheType Token"), Not(HasSubstr("token of"))));
+  for (const char* field : {"identitytoken", "registrytoken"}) {
+    WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"
+                R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)"
+                R"("auth":{"*.dkr.ecr.*.example.com":{")" +
+                std::string(field) + R"(":"token of ns/web for registry, web-0"}}}')");
+    providers_.reset();
+    EXPECT_EQ(PasswordFor(Pod("ns", "web", "web-0")), "");
+    EXPECT_THAT(problem_, HasSubstr("needs cacheType Token")) << field;
+  }
+  WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"
+              R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)"
+              R"("auth":{"*.dkr.ecr.*.example.com":{"username":"AWS",)"
+              R"("password":"token of ns/web for registry, web-0"}}}')");
   attributes().cache_type = TokenAttributes::CacheType::kToken;
   providers_.reset();
   EXPECT_THAT(PasswordFor(Pod("ns", "web", "web-0")), HasSubstr("token of ns/web"));
@@ -414,13 +490,13 @@ TEST_F(AccountProvidersTest, AWaitForThePluginsOfOthersIsBounded) {
   EXPECT_THAT(problems, ::testing::UnorderedElementsAre(
                             HasSubstr("ecr: wait for a turn: at most 4 programs of the provider"),
                             HasSubstr("ecr: wait for the program that runs for another image")));
-  // The account does not wait again at once.
+  // That is no failure of the account: its next inspection waits for a turn too.
   ask("c", "web", "");
   kube::Drain(io_);
-  EXPECT_EQ(problems.size(), 3u);
+  EXPECT_EQ(problems.size(), 2u);
   Write("go", "");
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return problems.size() == 7; }));
-  EXPECT_EQ(PluginRuns(), 4);
+  EXPECT_EQ(PluginRuns(), 5);
 }
 
 TEST_F(CredentialProvidersTest, AProgramIsEndedAtTheDeadline) {

@@ -140,9 +140,12 @@ void Keyring::AddProblem(std::string text) {
   all_identity_.clear();
 }
 
-bool Keyring::HasPassword(std::string_view password) const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [&](const Entry& entry) { return entry.credential.password == password; });
+bool Keyring::HasSecret(std::string_view secret) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    const Credential& credential = entry.credential;
+    return credential.password == secret || credential.identity_token == secret ||
+           credential.registry_token == secret || credential.username == secret;
+  });
 }
 
 size_t Keyring::BytesOf(const Entry& entry) {

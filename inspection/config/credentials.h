@@ -71,8 +71,8 @@ class Keyring {
   // Not secret.
   const std::string& Identity() const;
 
-  // Whether a credential has this password.
-  bool HasPassword(std::string_view password) const;
+  // Whether a credential has this text in any field.
+  bool HasSecret(std::string_view secret) const;
 
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }

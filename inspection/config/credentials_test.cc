@@ -231,13 +231,16 @@ TEST(CredentialTest, WithNamedRightsTheSecretDoesNotCount) {
   EXPECT_NE(a.Identity(), (Credential{.username = "u", .password = "one"}).Identity());
 }
 
-TEST(KeyringTest, KnowsAPassword) {
+TEST(KeyringTest, KnowsItsSecrets) {
   Keyring keyring;
   ASSERT_TRUE(keyring.AddSecret("ns/s", kDockerConfigJsonType,
-                                R"({"auths":{"r.io":{"username":"u","password":"p"}}})"));
-  EXPECT_TRUE(keyring.HasPassword("p"));
-  EXPECT_FALSE(keyring.HasPassword("u"));
-  EXPECT_FALSE(Keyring().HasPassword(""));
+                                R"({"auths":{"r.io":{"username":"u","password":"p"},
+                                    "q.io":{"identitytoken":"i"},"t.io":{"registrytoken":"r"},
+                                    "a.io":{"auth":"dTpj"}}})"));
+  for (const char* secret : {"u", "p", "i", "r", "c"})
+    EXPECT_TRUE(keyring.HasSecret(secret)) << secret;
+  EXPECT_FALSE(keyring.HasSecret("absent"));
+  EXPECT_FALSE(Keyring().HasSecret(""));
 }
 
 }  // namespace

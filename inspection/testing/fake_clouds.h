@@ -4,7 +4,7 @@
 //
 //   sts.REGION.amazonaws.com, api.ecr.REGION.amazonaws.com   (AssumeRoleWithWebIdentity;
 //                                                             GetAuthorizationToken with SigV4)
-//   metadata.google.internal                                 (plain HTTP)
+//   the metadata server of Google                            (plain HTTP)
 //   login.microsoftonline.com, NAME.azurecr.io               (client assertion; /oauth2/exchange)
 //
 //   FakeClouds clouds(io.get_executor(), certificate);

@@ -41,7 +41,8 @@ class FakeInspector final : public ImageInspector {
     return ResultFor(request.image);
   }
   std::string SharingKey(const ImageRequest& request) const override {
-    std::string key = request.image + (request.use == Use::kVolume ? " volume" : "") +
+    std::string key = std::to_string(generation_) + " " + request.image +
+                      (request.use == Use::kVolume ? " volume" : "") +
                       (request.always_pull ? " always " : " ");
     return request.keyring == nullptr ? key : key + request.keyring->Identity();
   }
@@ -69,6 +70,8 @@ class FakeInspector final : public ImageInspector {
     default_ = OnLinux(linux);
     changed_.NotifyAll();
   }
+  // As a new configuration does.
+  void ChangeKeys() { ++generation_; }
   // Other images have no result until there is one.
   void ClearDefault() { default_.reset(); }
   // Makes Cached() return the result of `image`.
@@ -98,6 +101,7 @@ class FakeInspector final : public ImageInspector {
     return found == results_.end() ? default_ : found->second;
   }
 
+  int generation_ = 0;
   std::map<std::string, Result> results_;
   std::optional<Result> default_;
   std::set<std::string> cached_;

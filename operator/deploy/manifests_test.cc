@@ -65,6 +65,23 @@ TEST(ManifestsTest, AComponentChangesTheBase) {
             std::string::npos);
 }
 
+// Whoever wants it in single namespaces leaves the second component out, also after an upgrade.
+TEST(ManifestsTest, TheRightToCreateTokensIsAComponentOfItsOwn) {
+  auto bindings = [](std::vector<std::string> components) {
+    auto objects = LoadManifests({.images = {}, .components = std::move(components)});
+    EXPECT_TRUE(objects) << objects.error();
+    int count = 0;
+    for (const auto& object : *objects) {
+      if (object.metadata().name() == "pod-placement-controller-tokens" &&
+          kube::StringAt(object.body(), "kind") == "ClusterRoleBinding")
+        ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(bindings({"service-account-tokens"}), 0);
+  EXPECT_EQ(bindings({"service-account-tokens", "service-account-tokens-cluster-wide"}), 1);
+}
+
 TEST(ManifestsTest, NamesAMissingComponent) {
   auto objects = LoadManifests({.images = {}, .components = {"no-such-thing"}});
   ASSERT_TRUE(FailedWith(objects, Code::kNotFound));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/config/plugin_turns.h"
+#include "inspection/config/namespace_turns.h"
 
 #include <algorithm>
 #include <boost/asio/steady_timer.hpp>
@@ -12,29 +12,19 @@ namespace inspection {
 using kube::Async;
 using kube::Error;
 
-namespace {
-
-std::string About() {
-  return "wait for a turn: at most " + std::to_string(PluginTurns::kMaxAtOnce) +
-         " programs of the provider run at a time, and " +
-         std::to_string(PluginTurns::kMaxNamespace) + " for the accounts of one namespace";
-}
-
-}  // namespace
-
-struct PluginTurns::Waiter {
+struct NamespaceTurns::Waiter {
   kube::asio::steady_timer timer;
   Turn turn;
   bool late = false;
 };
 
-PluginTurns::Turn PluginTurns::NewTurn(const std::string& ns) {
+NamespaceTurns::Turn NamespaceTurns::NewTurn(const std::string& ns) {
   ++running_;
   ++namespaces_[ns].running;
   return Turn(this, [self = shared_from_this(), ns](void*) { self->End(ns); });
 }
 
-void PluginTurns::End(const std::string& ns) {
+void NamespaceTurns::End(const std::string& ns) {
   --running_;
   auto found = namespaces_.find(ns);
   --found->second.running;
@@ -42,7 +32,7 @@ void PluginTurns::End(const std::string& ns) {
   StartNext();
 }
 
-void PluginTurns::StartNext() {
+void NamespaceTurns::StartNext() {
   while (true) {
     auto next = std::find_if(order_.begin(), order_.end(),
                              [this](const std::string& ns) { return MayRun(namespaces_.at(ns)); });
@@ -59,7 +49,7 @@ void PluginTurns::StartNext() {
 }
 
 // Does nothing after StartNext() has given the waiter its turn.
-void PluginTurns::Leave(const std::string& ns, Waiter* waiter) {
+void NamespaceTurns::Leave(const std::string& ns, Waiter* waiter) {
   auto found = namespaces_.find(ns);
   if (found == namespaces_.end() || found->second.waiting.remove(waiter) == 0) return;
   if (!found->second.waiting.empty()) return;
@@ -67,22 +57,22 @@ void PluginTurns::Leave(const std::string& ns, Waiter* waiter) {
   if (found->second.running == 0) namespaces_.erase(found);
 }
 
-Async<PluginTurns::Turn> PluginTurns::Take(std::string ns, kube::TimePoint deadline) {
+Async<NamespaceTurns::Turn> NamespaceTurns::Take(std::string ns, kube::TimePoint deadline) {
   co_await kube::IgnoreCancellation();
   auto executor = co_await kube::asio::this_coro::executor;
   bool cancelled = co_await kube::IsCancelled();
-  if (cancelled) co_return Error::Cancelled(About());
+  if (cancelled) co_return Error::Cancelled(limits_.about);
   auto own = namespaces_.find(ns);
-  if (own == namespaces_.end() ? running_ < kMaxAtOnce : MayRun(own->second)) {
+  if (own == namespaces_.end() ? running_ < limits_.at_once : MayRun(own->second)) {
     // No other namespace waits for what this one may have.
     co_return NewTurn(ns);
   }
-  std::shared_ptr<PluginTurns> self = shared_from_this();
+  std::shared_ptr<NamespaceTurns> self = shared_from_this();
   Waiter waiter{kube::asio::steady_timer(executor, kube::asio::steady_timer::time_point::max()),
                 nullptr};
   // Leaves the queue when this coroutine ends or is destroyed.
   struct Registration {
-    PluginTurns& turns;
+    NamespaceTurns& turns;
     const std::string& ns;
     Waiter* waiter;
     ~Registration() { turns.Leave(ns, waiter); }
@@ -99,8 +89,8 @@ Async<PluginTurns::Turn> PluginTurns::Take(std::string ns, kube::TimePoint deadl
   auto waited = co_await waiter.timer.async_wait(kube::kTuple);
   (void)waited;
   if (waiter.turn != nullptr) co_return std::move(waiter.turn);
-  if (waiter.late) co_return Error::DeadlineExceeded(About());
-  co_return Error::Cancelled(About());
+  if (waiter.late) co_return Error::DeadlineExceeded(limits_.about);
+  co_return Error::Cancelled(limits_.about);
 }
 
 }  // namespace inspection

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/config/plugin_turns.h"
+#include "inspection/config/namespace_turns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,9 +21,9 @@ using kube::IsOk;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-class PluginTurnsTest : public ::testing::Test {
+class NamespaceTurnsTest : public ::testing::Test {
  protected:
-  ~PluginTurnsTest() override {
+  ~NamespaceTurnsTest() override {
     EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
   }
 
@@ -47,10 +47,10 @@ class PluginTurnsTest : public ::testing::Test {
     return names;
   }
 
-  static kube::asio::awaitable<void> Caller(PluginTurnsTest& test, std::string ns) {
+  static kube::asio::awaitable<void> Caller(NamespaceTurnsTest& test, std::string ns) {
     co_await kube::IgnoreCancellation();
     kube::TimePoint deadline = test.clock_.Now() + 10s;
-    kube::Result<PluginTurns::Turn> turn = co_await test.turns_->Take(ns, deadline);
+    kube::Result<NamespaceTurns::Turn> turn = co_await test.turns_->Take(ns, deadline);
     if (turn) {
       test.held_.emplace_back(ns, std::move(*turn));
     } else {
@@ -60,13 +60,14 @@ class PluginTurnsTest : public ::testing::Test {
 
   boost::asio::io_context io_;
   kube::FakeClock clock_;
-  std::shared_ptr<PluginTurns> turns_ = std::make_shared<PluginTurns>(clock_);
-  std::vector<std::pair<std::string, PluginTurns::Turn>> held_;
+  std::shared_ptr<NamespaceTurns> turns_ = std::make_shared<NamespaceTurns>(
+      clock_, NamespaceTurns::Limits{.at_once = 4, .per_namespace = 2, .about = "wait"});
+  std::vector<std::pair<std::string, NamespaceTurns::Turn>> held_;
   std::vector<Code> failed_;
   kube::TaskGroup tasks_{io_.get_executor()};
 };
 
-TEST_F(PluginTurnsTest, ANamespaceLeavesRoomForOthers) {
+TEST_F(NamespaceTurnsTest, ANamespaceLeavesRoomForOthers) {
   for (int i = 0; i < 5; ++i) Take("greedy");
   EXPECT_THAT(Held(), ElementsAre("greedy", "greedy"));
   Take("a");
@@ -77,7 +78,7 @@ TEST_F(PluginTurnsTest, ANamespaceLeavesRoomForOthers) {
   EXPECT_THAT(Held(), ElementsAre("greedy", "greedy", "b", "c"));
 }
 
-TEST_F(PluginTurnsTest, WaitingNamespacesTakeTurns) {
+TEST_F(NamespaceTurnsTest, WaitingNamespacesTakeTurns) {
   for (int i = 0; i < 6; ++i) Take("first");
   for (int i = 0; i < 6; ++i) Take("second");
   Take("late");
@@ -89,7 +90,7 @@ TEST_F(PluginTurnsTest, WaitingNamespacesTakeTurns) {
   EXPECT_EQ(held_.back().first, "late") << "not behind all of the others";
 }
 
-TEST_F(PluginTurnsTest, AWaitIsBounded) {
+TEST_F(NamespaceTurnsTest, AWaitIsBounded) {
   for (const char* ns : {"a", "a", "b", "b"}) Take(ns);
   Take("c");
   clock_.Advance(9s);
@@ -105,7 +106,7 @@ TEST_F(PluginTurnsTest, AWaitIsBounded) {
   EXPECT_THAT(Held(), ElementsAre("a", "b", "b", "d"));
 }
 
-TEST_F(PluginTurnsTest, ACancelledWaiterLeavesTheQueue) {
+TEST_F(NamespaceTurnsTest, ACancelledWaiterLeavesTheQueue) {
   for (const char* ns : {"a", "a", "b", "b"}) Take(ns);
   Take("c");
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());

@@ -202,7 +202,7 @@ TEST_F(TemplatesFlow, PodsOfSuchAJobGetPreferencesAsAlways) {
     // Not those of the shard.
     if (!pod->name.starts_with("train-")) continue;
     ++pods;
-    Flow(scene(), "a pod of it").Check(Prefers(pod->name, {{"arm64", 40}}));
+    Flow(scene(), "a pod of it").Await(Prefers(pod->name, {{"arm64", 40}}));
   }
   EXPECT_EQ(pods, 2u);
 }

@@ -202,7 +202,7 @@ TEST_F(TemplatesFlow, PodsOfSuchAJobGetPreferencesAsAlways) {
     // Not those of the shard.
     if (!pod->name.starts_with("train-")) continue;
     ++pods;
-    Flow(scene(), "a pod of it").Check(Prefers(pod->name, {{"arm64", 40}}));
+    Flow(scene(), "a pod of it").Await(Prefers(pod->name, {{"arm64", 40}}));
   }
   EXPECT_EQ(pods, 2u);
 }
@@ -251,6 +251,16 @@ TEST_F(TemplatesFlow, OtherJobsAreLeftUnchanged) {
       .Await(PodsRequire("running", 2, {"amd64", "arm64"}));
 }
 
+TEST_F(TemplatesFlow, ALargeJobHasAnEventThatSaysWhyItIsUnchanged) {
+  UseJobs();
+  Json large = MakeJob("large", Pod("demo/arm64-amd64:1"));
+  large["metadata"]["annotations"] = {{"notes", std::string(200'000, 'x')}};
+  Flow(scene(), "a large Job")
+      .Do(Create(kJobs, large))
+      .Await(EventAbout("large", std::string(api::kReasonTemplateUnchanged), {"128 KiB"}))
+      .Check(TemplateRequires(kJobs, "large", {}));
+}
+
 TEST_F(TemplatesFlow, TheControllerHasRightsOnlyWhileAPluginIsOn) {
   UseJobs();
   Flow(scene(), "Jobs").Await(HasRight("pod-placement-suspended-jobs"));
@@ -288,6 +298,22 @@ TEST_F(TemplatesFlow, ADaemonSetThatLacksAnArchitectureIsReported) {
           EventAbout("agent", std::string(api::kReasonDaemonSetLacksArchitecture), {"linux/arm64"}))
       .Check(TemplateRequires(kDaemonSets, "agent", {}))
       .Never(HadGate());
+}
+
+TEST_F(TemplatesFlow, ARequirementForEarlierImagesIsReported) {
+  Use({{"daemonSets", {{"patchTemplates", true}}}});
+  Json daemon_set = MakeDaemonSet("agent", Pod("demo/amd64:1"));
+  Json containers = daemon_set["spec"]["template"]["spec"]["containers"];
+  containers[0]["image"] = Image("demo/arm64-amd64:1");
+  Flow flow(scene(), "a DaemonSet whose images change");
+  flow.Do(Create(kDaemonSets, daemon_set))
+      .Await(TemplateRequires(kDaemonSets, "agent", {"amd64"}))
+      .Do(Change(kDaemonSets, "agent",
+                 {{"spec", {{"template", {{"spec", {{"containers", containers}}}}}}}}));
+  Use({{"daemonSets", {{"report", true}}}});
+  flow.Await(EventAbout("agent", std::string(api::kReasonDaemonSetLacksArchitecture),
+                        {"linux/arm64", "required amd64"}))
+      .Check(TemplateRequires(kDaemonSets, "agent", {"amd64"}));
 }
 
 }  // namespace

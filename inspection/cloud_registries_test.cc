@@ -108,7 +108,9 @@ TEST_F(CloudRegistriesTest, TheDefaultConfigurationUsesTheControllersIdentity) {
   proxy_.Route("gcr.io", PortOf(registry_));
   for (bool set : {false, true}) {
     inspector_ = NewImageInspector(io_.get_executor(), clock_, options_);
-    if (set) EXPECT_THAT(inspector_->SetConfig(InspectorConfig()), IsOk());
+    if (set) {
+      EXPECT_THAT(inspector_->SetConfig(InspectorConfig()), IsOk());
+    }
     size_t before = clouds_.log().size();
     EXPECT_THAT(Inspect("gcr.io/team/app:1"), Not(IsOk()));
     EXPECT_EQ(clouds_.log().size(), before + 1) << "SetConfig: " << set;

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "inspection/base/timing.h"
@@ -68,6 +70,21 @@ class CredentialProvidersTest : public TestFolder {
         R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":")" +
         scope + "\"," + duration +
         R"("auth":{"*.dkr.ecr.*.example.com":{"username":"AWS","password":"pass"}}})" + "\nEOF\n");
+  }
+  // RunUntil() looks again after a handler has run, which a program that writes a file causes late.
+  bool RunUntilPluginRuns(int count) {
+    kube::asio::steady_timer timer(io_);
+    auto waits = std::make_shared<bool>(true);
+    std::function<void()> look = [&] {
+      timer.expires_after(10ms);
+      timer.async_wait([&look, waits](boost::system::error_code) {
+        if (*waits) look();
+      });
+    };
+    look();
+    bool ran = kube::RunUntil(io_, [&] { return PluginRuns() == count; });
+    *waits = false;
+    return ran;
   }
   ProvidedCredentials For(const std::string& image) { return For(image, nullptr); }
   ProvidedCredentials For(const std::string& image, SharedPodIdentity pod) {
@@ -371,15 +388,12 @@ TEST_F(AccountProvidersTest, ATokenAsThePasswordNeedsTheCacheTypeToken) {
               R"("password":"token of ns/web for registry, web-0"}}}')");
   EXPECT_EQ(PasswordFor(Pod("ns", "web", "web-0")), "");
   EXPECT_THAT(problem_, AllOf(HasSubstr("needs cacheType Token"), Not(HasSubstr("token of"))));
-  for (const char* field : {"identitytoken", "registrytoken"}) {
-    WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"
-                R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)"
-                R"("auth":{"*.dkr.ecr.*.example.com":{")" +
-                std::string(field) + R"(":"token of ns/web for registry, web-0"}}}')");
-    providers_.reset();
-    EXPECT_EQ(PasswordFor(Pod("ns", "web", "web-0")), "");
-    EXPECT_THAT(problem_, HasSubstr("needs cacheType Token")) << field;
-  }
+  WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"
+              R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)"
+              R"("auth":{"*.dkr.ecr.*.example.com":)"
+              R"({"identitytoken":"token of ns/web for registry, web-0"}}}')");
+  providers_.reset();
+  EXPECT_TRUE(For(kImage, Pod("ns", "web", "web-0")).keyring.empty());
   WritePlugin(R"(printf '{"kind":"CredentialProviderResponse",)"
               R"("apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":"Registry",)"
               R"("auth":{"*.dkr.ecr.*.example.com":{"username":"AWS",)"
@@ -431,7 +445,7 @@ TEST_F(AccountProvidersTest, PluginsAreLimitedAndANamespaceLeavesRoomForOthers) 
   };
   for (int i = 0; i < 6; ++i) ask("greedy", "a" + std::to_string(i));
   ask("ns", "web");
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return PluginRuns() == 3; }));
+  ASSERT_TRUE(RunUntilPluginRuns(3));
   EXPECT_EQ(PluginRuns(), 3) << "two of the namespace, and one of the other";
   Write("go", "");
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return ended.size() == 7; }));
@@ -452,7 +466,7 @@ TEST_F(AccountProvidersTest, PluginsOfAllNamespacesTogetherAreLimited) {
           [&](std::exception_ptr, const ProvidedCredentials&) { ++ended; });
     }
   }
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return PluginRuns() == 4; }));
+  ASSERT_TRUE(RunUntilPluginRuns(4));
   // Tokens are issued before a program starts.
   kube::Drain(io_);
   EXPECT_EQ(tokens_.issued, 4);
@@ -478,7 +492,7 @@ TEST_F(AccountProvidersTest, AWaitForThePluginsOfOthersIsBounded) {
   for (const char* account : {"web", "db"}) {
     for (const char* ns : {"a", "b"}) ask(ns, account, "");
   }
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return PluginRuns() == 4; }));
+  ASSERT_TRUE(RunUntilPluginRuns(4));
   ask("c", "web", "");   // for a turn
   ask("a", "web", "2");  // for the program of its account
   kube::Drain(io_);

@@ -33,9 +33,10 @@ class OfferedArchitecturesFlow : public FlowFixture {
     FlowFixture::SetUp();
     for (const char* architecture : {"riscv64", "loong64", "mips64le"})
       publisher_.PushImage(architecture, "1", {"linux", architecture}, inspection::kOciManifest);
-    auto used =
-        UseClusterConfig(DefaultClusterConfig(), "[[registry]]\nlocation = \"" + registry_.host() +
-                                                     "\"\ninsecure = true\n");
+    // Without preferences, a pod that names its architecture itself is not gated.
+    auto used = UseClusterConfig(
+        DefaultClusterConfig().Prefer("amd64", 1),
+        "[[registry]]\nlocation = \"" + registry_.host() + "\"\ninsecure = true\n");
     ASSERT_TRUE(used) << used.error();
   }
   void TearDown() override {

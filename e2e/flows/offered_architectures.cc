@@ -109,9 +109,13 @@ TEST_F(OfferedArchitecturesFlow, AnEventSaysThatNoNodeIsForThePod) {
   Flow(scene(), "images for architectures without nodes")
       .Do(Create(PodFor("riscv", "riscv64")))
       .Do(Create(PodFor("loong", "loong64")))
+      .Do(Create(MakePod("own")
+                     .Image(Image("demo/multi:1"))
+                     .NodeSelector(std::string(api::kArchLabel), "mips64le")))
       .Await(Requires("riscv", {"riscv64"}))
       .Await(HasEvent("riscv", "riscv64"), kNextList)
       .Await(HasEvent("loong", "loong64"), kNextList)
+      .Await(HasEvent("own", "mips64le"), kNextList)
 
       .Do(Create(kube::kCustomResourceDefinitions, NodePoolsCrd()))
       .Await(NodePoolIsCreated("riscv64"))

@@ -21,9 +21,8 @@ ImageAccess::ImageAccess(kube::Executor executor, kube::Client& client, kube::Cl
       openshift_(client),
       system_config_(std::move(options.ns), std::move(options.files), cluster_configs_,
                      config_maps_, *images_, secrets_, openshift_.config()) {
-  cluster_configs_.OnEvent([this](kube::EventType, const api::ClusterPodPlacementConfig&) {
-    system_config_.Apply();
-  });
+  cluster_configs_.OnEvent(
+      [this](kube::EventType, const api::ClusterPodPlacementConfig&) { system_config_.Apply(); });
   config_maps_.OnEvent(
       [this](kube::EventType, const kube::core::ConfigMap&) { system_config_.Apply(); });
 }

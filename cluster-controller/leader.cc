@@ -60,16 +60,16 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& key) { Wake(key); });
   node_images_.OnListed([this](const ObjectKey& key) { Wake(key); });
-  images_.cluster_configs().OnEvent([this](EventType type,
-                                           const api::ClusterPodPlacementConfig& config) {
-    for (const std::unique_ptr<PodAdditions>& additions : additions_)
-      additions->Follow(type == EventType::kDeleted ? nullptr : &config);
-    for (const std::unique_ptr<TermFeature>& feature : features_)
-      feature->Follow(type == EventType::kDeleted ? nullptr : &config);
-    // Its deletion ends the backoff of all pods.
-    if (!config.metadata().has_deletion_timestamp()) return;
-    pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  });
+  images_.cluster_configs().OnEvent(
+      [this](EventType type, const api::ClusterPodPlacementConfig& config) {
+        for (const std::unique_ptr<PodAdditions>& additions : additions_)
+          additions->Follow(type == EventType::kDeleted ? nullptr : &config);
+        for (const std::unique_ptr<TermFeature>& feature : features_)
+          feature->Follow(type == EventType::kDeleted ? nullptr : &config);
+        // Its deletion ends the backoff of all pods.
+        if (!config.metadata().has_deletion_timestamp()) return;
+        pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+      });
   leases_.OnEvent([this](EventType type, const kube::coordination::Lease& lease) {
     parts_.shards.OnLease(type, lease);
   });

@@ -79,19 +79,19 @@ DesiredObject WarningConfiguration(const api::ClusterPodPlacementConfig& config,
        Condition("bound-to-a-node", "has(object.spec.nodeName) && object.spec.nodeName != ''"),
        Condition("not-opted-out", "!" + HasKey("object.metadata.labels", api::kExcludeLabel)),
        AddsAContainer()});
-  Json webhook = {{"name", "ephemeral-containers.multiarch.openshift.io"},
-                  {"clientConfig",
-                   {{"service", std::move(service)},
-                    {"caBundle", kube::Base64Encode(ca_bundle_pem)}}},
-                  {"rules", Json::array({std::move(rule)})},
-                  {"matchConditions", std::move(conditions)},
-                  {"namespaceSelector", ClusterNamespaceSelector(config, options)},
-                  {"objectSelector", Json::object()},
-                  {"matchPolicy", "Equivalent"},
-                  {"failurePolicy", "Ignore"},
-                  {"sideEffects", "None"},
-                  {"timeoutSeconds", ephemeral::kTimeout.count()},
-                  {"admissionReviewVersions", Json::array({"v1"})}};
+  Json webhook = {
+      {"name", "ephemeral-containers.multiarch.openshift.io"},
+      {"clientConfig",
+       {{"service", std::move(service)}, {"caBundle", kube::Base64Encode(ca_bundle_pem)}}},
+      {"rules", Json::array({std::move(rule)})},
+      {"matchConditions", std::move(conditions)},
+      {"namespaceSelector", ClusterNamespaceSelector(config, options)},
+      {"objectSelector", Json::object()},
+      {"matchPolicy", "Equivalent"},
+      {"failurePolicy", "Ignore"},
+      {"sideEffects", "None"},
+      {"timeoutSeconds", ephemeral::kTimeout.count()},
+      {"admissionReviewVersions", Json::array({"v1"})}};
   Json webhooks = Json::array({std::move(webhook)});
   AddIncludedNamespaces(webhooks, options);
   Json object = NewClusterScoped(kube::kValidatingWebhookConfigurations,

@@ -35,11 +35,10 @@ WarningReconciler::WarningReconciler(kube::Client& client, kube::Clock& clock,
       configs_(configs),
       store_(store),
       timing_(timing),
-      certificate_(
-          client, clock, options,
-          {.name = std::string(ephemeral::kWebhookName),
-           .configuration = {kube::kValidatingWebhookConfigurations, kConfiguration.name},
-           .recheck = timing.recheck}) {
+      certificate_(client, clock, options,
+                   {.name = std::string(ephemeral::kWebhookName),
+                    .configuration = {kube::kValidatingWebhookConfigurations, kConfiguration.name},
+                    .recheck = timing.recheck}) {
   timing_.resync =
       std::min<milliseconds>(timing_.resync, CheckPeriodOf(options.certificate_validity));
 }

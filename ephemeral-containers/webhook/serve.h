@@ -14,7 +14,6 @@ bool WarningsWanted();
 
 // Serves until the program is asked to stop. `images`: how images are inspected. Errors: those of
 // Program::Connect() and webhook::NewServer().
-kube::Async<> ServeWarnings(kube::Program& program,
-                            cluster_controller::ImageAccessOptions images);
+kube::Async<> ServeWarnings(kube::Program& program, cluster_controller::ImageAccessOptions images);
 
 }  // namespace ephemeral

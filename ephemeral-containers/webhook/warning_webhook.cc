@@ -83,9 +83,9 @@ WarningWebhook::Reviews::Reviews(kube::Metrics& metrics)
       invalid(ReviewCounter(metrics, "invalid")) {}
 
 WarningWebhook::WarningWebhook(cluster_controller::InspectionQueue& queue,
-                               cluster_controller::PodInspector& inspector,
-                               kube::Executor executor, kube::Client& client, kube::Clock& clock,
-                               kube::TaskGroup& tasks, kube::Metrics& metrics)
+                               cluster_controller::PodInspector& inspector, kube::Executor executor,
+                               kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
+                               kube::Metrics& metrics)
     : inspector_(inspector),
       executor_(std::move(executor)),
       clock_(clock),

@@ -124,8 +124,7 @@ Async<> OperandStore::WatchGatingPolicies() {
 const OperandStore::Informer* OperandStore::InformerOf(const Resource& resource,
                                                        const std::string& name) const {
   auto found = informers_.find(resource.plural);
-  if (found == informers_.end())
-    found = informers_.find(std::string(resource.plural) + "/" + name);
+  if (found == informers_.end()) found = informers_.find(std::string(resource.plural) + "/" + name);
   return found == informers_.end() ? nullptr : found->second.get();
 }
 
@@ -190,8 +189,8 @@ Async<> OperandStore::Ensure(DesiredObject object, const std::string& log) {
   if (!applied) co_return applied.error().Prefix("apply " + name);
   auto id = std::make_pair(std::string(object.resource.plural), key);
   Json stored = TrimOperand(applied->body());
-  bool told_by_watch =
-      InformerOf(object.resource, key.name) != nullptr && kube::StringAt(stored, kOwnedHash) == hash;
+  bool watched = InformerOf(object.resource, key.name) != nullptr;
+  bool told_by_watch = watched && kube::StringAt(stored, kOwnedHash) == hash;
   if (told_by_watch) {
     applied_.erase(id);
   } else {

@@ -25,14 +25,13 @@ inline kube::Json ReviewOf(std::vector<kube::Json> added, std::vector<kube::Json
                     {"metadata", {{"name", "web"}, {"namespace", ns}}},
                     {"spec", {{"containers", kube::Json::array({{{"name", "app"}}})}}}};
   if (!node.empty()) pod["spec"]["nodeName"] = node;
-  kube::Json request = {
-      {"uid", kReviewUid},
-      {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
-      {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
-      {"subResource", "ephemeralcontainers"},
-      {"operation", "UPDATE"},
-      {"name", "web"},
-      {"namespace", ns}};
+  kube::Json request = {{"uid", kReviewUid},
+                        {"kind", {{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+                        {"resource", {{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+                        {"subResource", "ephemeralcontainers"},
+                        {"operation", "UPDATE"},
+                        {"name", "web"},
+                        {"namespace", ns}};
   request["oldObject"] = pod;
   if (!old.empty()) request["oldObject"]["spec"]["ephemeralContainers"] = old;
   old.insert(old.end(), added.begin(), added.end());

@@ -76,9 +76,8 @@ inline kube::Json BindClusterRole(std::string_view role, std::string_view accoun
   binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
                         {"kind", "ClusterRole"},
                         {"name", std::string(role)}};
-  kube::Json subject = {{"kind", "ServiceAccount"},
-                        {"name", std::string(account)},
-                        {"namespace", options.ns}};
+  kube::Json subject = {
+      {"kind", "ServiceAccount"}, {"name", std::string(account)}, {"namespace", options.ns}};
   binding["subjects"] = kube::Json::array({std::move(subject)});
   return binding;
 }

@@ -3,9 +3,9 @@
 
 #include <glog/logging.h>
 
+#include <map>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "ephemeral-containers/warning.h"
 #include "kube/admission/response.h"

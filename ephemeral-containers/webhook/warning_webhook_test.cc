@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -167,7 +168,7 @@ TEST_F(WarningWebhookTest, ImagesAreInspectedWithThePullSecretsOfThePod) {
   api_.Create(secret);
   images_.SetDefault(ArchitectureSet{"amd64"});
   Json review = ReviewOf({EphemeralContainer("debugger", "r.io/x:1", "Always")});
-  review["request"]["object"]["spec"]["imagePullSecrets"] = {{{"name", "pull"}}};
+  review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array({{{"name", "pull"}}});
   EXPECT_THAT(Warnings(review), SizeIs(1));
   ASSERT_THAT(images_.requests(), SizeIs(1));
   const inspection::ImageRequest& request = images_.requests()[0];
@@ -219,7 +220,7 @@ TEST_F(WarningWebhookTest, AnApiServerThatHangsDelaysTheAnswerByABoundedTime) {
   client_.Hold("/secrets/");
   images_.SetDefault(ArchitectureSet{"amd64"});
   Json review = Adds("x:1");
-  review["request"]["object"]["spec"]["imagePullSecrets"] = {{{"name", "pull"}}};
+  review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array({{{"name", "pull"}}});
   SharedAsked asked = Ask(review);
   Advance(kAnswerWithin);
   ASSERT_TRUE(asked->answered);

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "cluster-controller/inspection_metrics.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/testing/fake_inspector.h"
 #include "inspection/testing/registry_fixture.h"
@@ -59,11 +60,11 @@ class InspectionQueueTest : public ::testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   FakeInspector images_;
   kube::Metrics metrics_;
-  PlacementMetrics placement_metrics_{metrics_};
+  InspectionMetrics inspection_metrics_{metrics_};
   InspectionQueue queue_{images_,
                          clock_,
                          tasks_,
-                         placement_metrics_,
+                         inspection_metrics_,
                          {.per_registry = 2, .per_namespace = 8, .total = 8}};
   std::vector<std::string> woken_;
 };
@@ -107,7 +108,7 @@ TEST_F(InspectionQueueTest, ManyNamespacesCostOneRequest) {
   ASSERT_THAT(inspector->SetConfig(
                   {.registries_conf = inspection::InsecureRegistriesConf(registry.host())}),
               IsOk());
-  InspectionQueue queue(*inspector, clock_, tasks_, placement_metrics_);
+  InspectionQueue queue(*inspector, clock_, tasks_, inspection_metrics_);
   int woken = 0;
   queue.OnResult([&](const ObjectKey&) { ++woken; });
   auto request = [&](int pod) {
@@ -158,7 +159,7 @@ TEST_F(InspectionQueueTest, RegistriesTakeTurns) {
 
 // However many namespaces have only images whose inspection never ends.
 TEST_F(InspectionQueueTest, ANewNamespaceStartsAtOnce) {
-  InspectionQueue queue(images_, clock_, tasks_, placement_metrics_);
+  InspectionQueue queue(images_, clock_, tasks_, inspection_metrics_);
   for (int ns = 0; ns < 8; ++ns) {
     std::string name = "slow" + std::to_string(ns);
     for (int i = 0; i < 100; ++i) {
@@ -202,7 +203,7 @@ TEST_F(InspectionQueueTest, NamespacesTakeTurns) {
 }
 
 TEST_F(InspectionQueueTest, NoNamespaceHasMoreThanItsMaximum) {
-  InspectionQueue queue(images_, clock_, tasks_, placement_metrics_,
+  InspectionQueue queue(images_, clock_, tasks_, inspection_metrics_,
                         {.per_namespace = 2, .total = 100});
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(

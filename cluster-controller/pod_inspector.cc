@@ -76,7 +76,8 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) 
 
 PodInspector::Known PodInspector::FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
                                               bool wait, const kube::Error& otherwise) {
-  std::optional<Result<SharedPlatforms>> nodes = nodes_.Find(pod, image, wait);
+  if (nodes_ == nullptr) return otherwise;
+  std::optional<Result<SharedPlatforms>> nodes = nodes_->Find(pod, image, wait);
   if (!nodes) return std::nullopt;
   if (!*nodes) return otherwise.Prefix(nodes->error().message());
   if ((**nodes)->platforms.empty()) return otherwise;
@@ -177,7 +178,7 @@ Async<> PodInspector::Prefetch(Images images) {
 
 void PodInspector::Forget(const kube::ObjectKey& pod) {
   queue_.Forget(pod);
-  nodes_.Forget(pod);
+  if (nodes_ != nullptr) nodes_->Forget(pod);
   readers_.Leave(pod);
   memory_.Leave(pod);
 }

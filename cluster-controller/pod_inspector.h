@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "cluster-controller/inspection_metrics.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/node_images.h"
-#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/inspector.h"
@@ -68,15 +68,12 @@ class PodInspector {
 
   // All outlive it.
   PodInspector(InspectionQueue& queue, PullSecrets& secrets, NodeImages& nodes,
-               PlacementMetrics& metrics, kube::Clock& clock, PodInspectorOptions options = {})
-      : queue_(queue),
-        secrets_(secrets),
-        nodes_(nodes),
-        metrics_(metrics),
-        clock_(clock),
-        options_(options),
-        memory_(options.memory),
-        readers_(options.readers) {}
+               InspectionMetrics& metrics, kube::Clock& clock, PodInspectorOptions options = {})
+      : PodInspector(queue, secrets, &nodes, metrics, clock, options) {}
+  // Without the images of nodes: what no registry tells is not known.
+  PodInspector(InspectionQueue& queue, PullSecrets& secrets, InspectionMetrics& metrics,
+               kube::Clock& clock, PodInspectorOptions options = {})
+      : PodInspector(queue, secrets, nullptr, metrics, clock, options) {}
 
   // `wake` is called with each pod that was queued because of a limit and may be inspected now.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
@@ -94,6 +91,17 @@ class PodInspector {
   void Forget(const kube::ObjectKey& pod);
 
  private:
+  PodInspector(InspectionQueue& queue, PullSecrets& secrets, NodeImages* nodes,
+               InspectionMetrics& metrics, kube::Clock& clock, PodInspectorOptions options)
+      : queue_(queue),
+        secrets_(secrets),
+        nodes_(nodes),
+        metrics_(metrics),
+        clock_(clock),
+        options_(options),
+        memory_(options.memory),
+        readers_(options.readers) {}
+
   struct Wanted {
     inspection::ImageRequest request;
     bool never_pull = false;
@@ -102,14 +110,14 @@ class PodInspector {
   using Known = std::optional<kube::Result<inspection::Inspected>>;
   // What is known of an image; nullopt: not yet. Sets `from_nodes` if nodes decided.
   Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt, bool& from_nodes);
-  // `wait`: as in NodeImages. `otherwise`: if no node has the image.
+  // `wait`: as in NodeImages. `otherwise`: if no node has the image, or nodes are not asked.
   Known FindOnNodes(const kube::ObjectKey& pod, const std::string& image, bool wait,
                     const kube::Error& otherwise);
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
-  NodeImages& nodes_;
-  PlacementMetrics& metrics_;
+  NodeImages* nodes_;  // may be nullptr
+  InspectionMetrics& metrics_;
   kube::Clock& clock_;
   PodInspectorOptions options_;
   kube::FairShare memory_;

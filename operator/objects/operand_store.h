@@ -33,7 +33,9 @@ class OperandStore {
   // Called with each object of the operator that is added, updated or deleted.
   using Listener = std::function<void(const kube::Unstructured&)>;
 
-  OperandStore(kube::Client& client, kube::Clock& clock);
+  // `validating`: the names of the ValidatingWebhookConfigurations of features. Like the operator's
+  // own, each is watched by its name: the operator may read no others.
+  OperandStore(kube::Client& client, kube::Clock& clock, std::vector<std::string> validating = {});
 
   // Before Start().
   void OnChange(Listener listener) { listener_ = std::move(listener); }
@@ -47,6 +49,8 @@ class OperandStore {
   // The object, trimmed (trim.h); nullopt if it does not exist or its kind is not watched.
   std::optional<kube::Unstructured> Get(const kube::Resource& resource,
                                         const kube::ObjectKey& key) const;
+  // True if one of `objects` exists; those of kinds that are not watched count as absent.
+  bool HasAny(const DesiredObjects& objects) const;
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
 
@@ -71,15 +75,16 @@ class OperandStore {
     kube::TimePoint at;
   };
 
-  void AddInformer(const kube::Resource& resource);
-  const Informer* InformerOf(const kube::Resource& resource) const;
+  // `name`: of the only object that is watched; "" for all of the operator's.
+  void AddInformer(const kube::Resource& resource, const std::string& name = "");
+  const Informer* InformerOf(const kube::Resource& resource, const std::string& name) const;
   // True if the stored object is as desired, for which OwnedHashOf() is `hash`.
   kube::Async<bool> IsAsDesired(kube::Resource resource, kube::ObjectKey key, std::string hash);
 
   kube::Client& client_;
   kube::Clock& clock_;
   Listener listener_;
-  // The informers by plural.
+  // The informers by plural, or "plural/name" where each watches one object.
   std::map<std::string, std::unique_ptr<Informer>, std::less<>> informers_;
   kube::TaskGroup* tasks_ = nullptr;
   bool watches_gating_policies_ = false;

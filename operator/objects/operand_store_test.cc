@@ -196,6 +196,29 @@ TEST_F(OperandStoreTest, ObjectsOfOtherManagersAreIgnored) {
   EXPECT_FALSE(store_->Get(kube::kRoles, {"ns", "theirs"}));
 }
 
+// The operator may read these by their names alone.
+TEST_F(OperandStoreTest, ValidatingConfigurationsOfFeaturesAreWatchedByTheirNames) {
+  Stop();
+  store_ = std::make_unique<OperandStore>(api_, clock_, std::vector<std::string>{"one", "two"});
+  tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
+  store_->Start(*tasks_);
+  ASSERT_THAT(kube::Run(io_, store_->WaitForSync()), kube::IsOk());
+  auto configuration = [](const std::string& name, const char* path) {
+    Json object = NewObject(kube::kValidatingWebhookConfigurations, "", name);
+    object["webhooks"] = Json::array({Json{{"name", path}}});
+    return DesiredObject{kube::kValidatingWebhookConfigurations, object};
+  };
+  DesiredObjects both = {configuration("one", "a"), configuration("two", "a")};
+  EXPECT_FALSE(store_->HasAny(both));
+  EXPECT_EQ(Ensure(both[0]), 1);
+  EXPECT_EQ(Ensure(both[0]), 0);
+  EXPECT_TRUE(store_->HasAny(both));
+  EXPECT_FALSE(store_->Get(kube::kValidatingWebhookConfigurations, {"", "two"}));
+  EXPECT_EQ(Ensure(both[1]), 1);
+  EXPECT_EQ(Ensure(configuration("two", "b")), 1);
+  EXPECT_TRUE(store_->Get(kube::kValidatingWebhookConfigurations, {"", "two"}));
+}
+
 TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreReadEveryHour) {
   EXPECT_EQ(Ensure(Budget()), 1);
   Json budget = *api_.GetJson(kube::kPodDisruptionBudgets, {"ns", "b"});

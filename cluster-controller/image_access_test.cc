@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/image_access.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/testing/make_config.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "kube/types/core.pb.h"
+
+namespace cluster_controller {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ImageAccessTest : public testing::Test {
+ protected:
+  ImageAccessTest() {
+    api::MakeClusterConfig config;
+    config.Set("/spec/globalPullSecretRef/name", "global");
+    api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config.Build());
+    kube::core::Secret secret;
+    secret.mutable_metadata()->set_namespace_("ops");
+    secret.mutable_metadata()->set_name("global");
+    secret.set_type("kubernetes.io/dockerconfigjson");
+    (*secret.mutable_data())[".dockerconfigjson"] =
+        R"({"auths": {"r.io": {"username": "ann", "password": "p"}}})";
+    api_.Create(secret);
+  }
+  ~ImageAccessTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  }
+
+  void Start(bool watch_global_secret) {
+    access_.emplace(io_.get_executor(), api_, clock_,
+                    ImageAccessOptions{.ns = "ops", .watch_global_secret = watch_global_secret});
+    access_->Start(tasks_);
+    EXPECT_THAT(kube::Run(io_, access_->WaitForSync()), kube::IsOk());
+    kube::Drain(io_);
+    EXPECT_TRUE(access_->synced());
+  }
+  // The user of the global pull secret.
+  std::string User() {
+    auto keyring = kube::Run(io_, access_->secrets().For("shop", {}));
+    EXPECT_THAT(keyring, kube::IsOk());
+    return keyring && *keyring != nullptr ? (*keyring)->Match("r.io", "x")[0].username : "";
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  std::optional<ImageAccess> access_;
+  kube::TaskGroup tasks_{io_.get_executor()};
+};
+
+TEST_F(ImageAccessTest, TheGlobalPullSecretIsWatched) {
+  Start(/*watch_global_secret=*/true);
+  EXPECT_EQ(api_.CountCalls("WATCH /api/v1/namespaces/ops/secrets"), 1);
+  EXPECT_EQ(User(), "ann");
+  EXPECT_EQ(api_.CountCalls("GET /api/v1/namespaces/ops/secrets/global"), 0);
+}
+
+// For a program without the right to watch it.
+TEST_F(ImageAccessTest, OrReadEachTime) {
+  Start(/*watch_global_secret=*/false);
+  EXPECT_EQ(User(), "ann");
+  EXPECT_EQ(User(), "ann");
+  EXPECT_EQ(api_.CountCalls("WATCH /api/v1/namespaces/ops/secrets"), 0);
+  EXPECT_EQ(api_.CountCalls("GET /api/v1/namespaces/ops/secrets/global"), 2);
+}
+
+TEST_F(ImageAccessTest, NothingIsWritten) {
+  Start(/*watch_global_secret=*/false);
+  EXPECT_EQ(api_.CountWrites(), 0);
+  EXPECT_EQ(api_.CountCalls("leases"), 0);
+}
+
+}  // namespace
+}  // namespace cluster_controller

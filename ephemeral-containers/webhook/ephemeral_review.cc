@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ephemeral-containers/webhook/ephemeral_review.h"
+
+#include <simdjson.h>
+
+#include <string>
+#include <unordered_set>
+
+#include "kube/types/object_name.h"
+
+namespace ephemeral {
+namespace {
+
+namespace dom = simdjson::dom;
+
+// Kubernetes' own limit is far lower. simdjson does not recurse, so the stack is safe at any depth.
+constexpr size_t kMaxDepth = 200;
+// The parser keeps about fifteen times this; what a rare larger review needs is freed afterwards.
+constexpr size_t kKeptBytes = 64 * 1024;
+// As PullSecrets::NamesIn().
+constexpr size_t kMaxPullSecrets = 32;
+// Longer ones are not valid: names of containers are DNS labels.
+constexpr size_t kMaxContainerName = 253;
+
+// "" if absent or not a string.
+std::string_view StringAt(dom::element parent, std::string_view key) {
+  std::string_view value;
+  return parent[key].get(value) == simdjson::SUCCESS ? value : std::string_view();
+}
+
+// False if absent, null or of another type.
+bool ObjectAt(dom::element parent, std::string_view key, dom::element& out) {
+  return parent[key].get(out) == simdjson::SUCCESS && out.is_object();
+}
+
+bool ArrayAt(dom::element parent, std::string_view key, dom::array& out) {
+  return parent[key].get(out) == simdjson::SUCCESS;
+}
+
+// "" unless it is the name of an object, as it gets into the paths of calls.
+std::string NameAt(dom::element parent, std::string_view key) {
+  std::string_view name = StringAt(parent, key);
+  return kube::IsObjectName(name) ? std::string(name) : std::string();
+}
+
+// The names of the ephemeral containers that the pod has already: these never change.
+std::unordered_set<std::string_view> NamesIn(dom::element request) {
+  std::unordered_set<std::string_view> names;
+  dom::element pod;
+  dom::element spec;
+  dom::array containers;
+  if (!ObjectAt(request, "oldObject", pod) || !ObjectAt(pod, "spec", spec) ||
+      !ArrayAt(spec, "ephemeralContainers", containers))
+    return names;
+  for (dom::element container : containers) names.insert(StringAt(container, "name"));
+  return names;
+}
+
+void ReadContainers(dom::element request, dom::element spec, EphemeralReview& review) {
+  dom::array containers;
+  if (!ArrayAt(spec, "ephemeralContainers", containers)) return;
+  const std::unordered_set<std::string_view> old = NamesIn(request);
+  for (dom::element container : containers) {
+    std::string_view name = StringAt(container, "name");
+    std::string_view image = StringAt(container, "image");
+    std::string_view policy = StringAt(container, "imagePullPolicy");
+    if (image.empty() || policy == "Never" || old.contains(name)) continue;
+    if (review.added.size() == kMaxContainers || image.size() > kMaxImageName ||
+        name.size() > kMaxContainerName) {
+      ++review.left_out;
+      continue;
+    }
+    kube::core::Container& added = review.added.emplace_back();
+    added.set_name(std::string(name));
+    added.set_image(std::string(image));
+    added.set_image_pull_policy(policy == "Always" ? "Always" : "IfNotPresent");
+  }
+}
+
+void ReadPullSecrets(dom::element spec, EphemeralReview& review) {
+  dom::array secrets;
+  if (!ArrayAt(spec, "imagePullSecrets", secrets)) return;
+  for (dom::element secret : secrets) {
+    if (review.pull_secrets.size() == kMaxPullSecrets) return;
+    std::string name = NameAt(secret, "name");
+    if (!name.empty()) review.pull_secrets.push_back(std::move(name));
+  }
+}
+
+bool IsOfEphemeralContainers(dom::element request) {
+  dom::element resource;
+  return StringAt(request, "operation") == "UPDATE" &&
+         StringAt(request, "subResource") == "ephemeralcontainers" &&
+         ObjectAt(request, "resource", resource) && StringAt(resource, "group").empty() &&
+         StringAt(resource, "resource") == "pods";
+}
+
+}  // namespace
+
+struct EphemeralReviewReader::Parser {
+  dom::parser dom;
+};
+
+EphemeralReviewReader::EphemeralReviewReader() = default;
+EphemeralReviewReader::~EphemeralReviewReader() = default;
+
+kube::Result<EphemeralReview> EphemeralReviewReader::Read(std::string_view body) {
+  if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
+    parser_ = std::make_unique<Parser>();
+    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
+      return kube::Error::Internal("out of memory");
+  }
+  dom::element root;
+  simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
+  if (error != simdjson::SUCCESS) {
+    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") +
+                                simdjson::error_message(error));
+  }
+  if (StringAt(root, "kind") != "AdmissionReview" ||
+      StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
+    return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
+  }
+  dom::element request;
+  if (!ObjectAt(root, "request", request))
+    return kube::Error::Invalid("AdmissionReview without a request");
+  EphemeralReview review;
+  review.uid = std::string(StringAt(request, "uid"));
+  if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
+  if (!IsOfEphemeralContainers(request)) return review;
+  review.ns = NameAt(request, "namespace");
+  review.pod = NameAt(request, "name");
+  dom::element pod;
+  dom::element spec;
+  if (!ObjectAt(request, "object", pod) || !ObjectAt(pod, "spec", spec)) return review;
+  review.node = NameAt(spec, "nodeName");
+  ReadContainers(request, spec, review);
+  ReadPullSecrets(spec, review);
+  return review;
+}
+
+}  // namespace ephemeral

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// WarningWebhook answers AdmissionReviews of pods/ephemeralcontainers: it always allows them, with
+// a warning for each new container whose image is not for the pod's node. There is no warning for
+// what is not known in time, or is beyond a limit: a metric counts these, with the reason.
+//
+// A review is examined by a task, so that a slow registry or API server delays no answer: the task
+// ends by itself, and until then holds the place of its review. A namespace cannot take all places.
+// Thread: the client's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/pod_inspector.h"
+#include "ephemeral-containers/names.h"
+#include "ephemeral-containers/webhook/ephemeral_review.h"
+#include "ephemeral-containers/webhook/node_reader.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+#include "kube/client/client.h"
+#include "kube/metrics/metrics.h"
+#include "kube/queue/fair_share.h"
+#include "kube/server/http_message.h"
+#include "kube/server/https_server.h"
+#include "kube/types/resource.h"
+
+namespace ephemeral {
+
+// Reviews that are examined at a time; further ones are allowed at once.
+inline constexpr kube::FairShareOptions kReviews{.per_namespace = 8, .total = 64};
+// From the arrival of a review to its answer. The API server has the rest of kTimeout for the way.
+inline constexpr std::chrono::milliseconds kAnswerWithin{4'000};
+static_assert(kAnswerWithin < kTimeout);
+
+class WarningWebhook {
+ public:
+  // All outlive it except `tasks`, which must have stopped before it is destroyed. It gets the
+  // results of `queue` and the turns of `inspector`, which have no other user.
+  WarningWebhook(cluster_controller::InspectionQueue& queue,
+                 cluster_controller::PodInspector& inspector, kube::Executor executor,
+                 kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
+                 kube::Metrics& metrics);
+  ~WarningWebhook();
+
+  // Adds the webhook's path to `server`, which must stop before this is destroyed.
+  void AddTo(kube::HttpsServer& server);
+
+  // 200 with an AdmissionReview that allows the request; 400 if the body is not a review.
+  kube::Async<kube::HttpReply> Answer(kube::HttpCall call);
+
+ private:
+  struct Examination;
+  using SharedExamination = std::shared_ptr<Examination>;
+
+  // Why there is no warning about a container, or about those of a whole review.
+  struct Skipped {
+    explicit Skipped(kube::Metrics& metrics);
+    kube::Counter& busy;        // kReviews
+    kube::Counter& containers;  // EphemeralReview::left_out
+    kube::Counter& node;        // the platform of the node cannot be read
+    kube::Counter& inspection;  // the image cannot be inspected
+    kube::Counter& deadline;    // not known within kAnswerWithin
+  };
+  struct Reviews {
+    explicit Reviews(kube::Metrics& metrics);
+    kube::Counter& warned;
+    kube::Counter& unwarned;
+    kube::Counter& invalid;
+  };
+
+  kube::Async<std::vector<std::string>> WarningsFor(EphemeralReview review);
+  kube::asio::awaitable<void> Examine(SharedExamination examination);
+  // Adds the warnings about the images, as they become known.
+  kube::asio::awaitable<void> ExamineImages(SharedExamination examination, NodePlatform node);
+  void Wake(const kube::ObjectKey& key);
+
+  cluster_controller::PodInspector& inspector_;
+  kube::Executor executor_;
+  kube::Clock& clock_;
+  kube::TaskGroup& tasks_;
+  Reviews reviews_;
+  Skipped skipped_;
+  kube::Histogram& response_time_;
+  EphemeralReviewReader reader_;
+  NodeReader nodes_;
+  kube::FairShare places_{kReviews};
+  uint64_t last_ = 0;
+  // By the keys under which their images wait.
+  std::unordered_map<kube::ObjectKey, SharedExamination> waiting_;
+};
+
+}  // namespace ephemeral

@@ -24,6 +24,8 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/base/async.h"
@@ -68,11 +70,18 @@ class HttpsServer {
   // is used.
   void Handle(std::string method, std::string path, HttpHandler handler);
 
+  // A request whose path `admits` denies gets 404 before its body is read.
+  void Admit(std::function<bool(std::string_view path)> admits) {
+    context_.admits = std::move(admits);
+  }
+
   // The port it listens on.
   uint16_t port() const { return port_; }
   size_t connections() const { return sessions_.size(); }
   // The certificate that new connections get, as PEM; empty for plain HTTP.
   const std::string& certificate_pem() const { return tls_.certificate_pem(); }
+  // The private key of that certificate, as PEM: a secret, never log it.
+  const std::string& key_pem() const { return tls_.key_pem(); }
   // Memory reserved for large requests.
   size_t body_bytes() const { return context_.reserved_bytes; }
 

@@ -66,8 +66,6 @@ class Feature {
   virtual std::string_view name() const = 0;
   // Its Deployments in the operator's namespace, for metrics.
   virtual std::vector<std::string> Deployments() const = 0;
-  // The names of its ValidatingWebhookConfigurations, which FeatureContext::store then watches.
-  virtual std::vector<std::string> ValidatingConfigurations() const { return {}; }
   // The kinds that the operator validates for it, at the paths that AddTo() adds.
   virtual std::vector<ValidatedKind> ValidatedKinds() const = 0;
   // `server` must stop before this is destroyed.

@@ -52,14 +52,6 @@ std::vector<ValidatedKind> ValidatedKindsOf(const Features& features) {
   return kinds;
 }
 
-std::vector<std::string> ValidatingConfigurationsOf(const Features& features) {
-  std::vector<std::string> names;
-  for (const std::unique_ptr<Feature>& feature : features) {
-    for (std::string& name : feature->ValidatingConfigurations()) names.push_back(std::move(name));
-  }
-  return names;
-}
-
 }  // namespace
 
 Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
@@ -69,7 +61,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       options_(std::move(options)),
       configs_(client, clock),
       namespaces_(client, clock, options_.operands.excluded_namespaces),
-      store_(client, clock, ValidatingConfigurationsOf(features)),
+      store_(client, clock),
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
       upgrades_(clock, options_.upgrades),

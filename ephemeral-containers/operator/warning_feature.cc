@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ephemeral-containers/operator/warning_feature.h"
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "ephemeral-containers/names.h"
 #include "ephemeral-containers/operator/warning_reconciler.h"
+#include "operator/status/feature_condition.h"
 
 namespace operator_ {
 namespace {
@@ -17,6 +19,7 @@ class WarningTerm final : public FeatureTerm {
       : reconciler_(context.client, context.clock, context.options, context.configs,
                     context.store) {
     reconciler_.OnRemoved(std::move(context.removed));
+    reconciler_.OnReported(std::move(context.reported));
   }
 
   // FeatureTerm
@@ -27,6 +30,18 @@ class WarningTerm final : public FeatureTerm {
   }
   std::string Remains() const override {
     return reconciler_.Left() ? "the webhook of ephemeral containers is being removed" : "";
+  }
+  std::vector<FeatureCondition> Conditions() const override {
+    if (!reconciler_.known()) return {};
+    FeatureCondition condition{.type = kEphemeralContainerWarningsAvailable, .state = {}};
+    if (const std::optional<Problem>& problem = reconciler_.problem()) {
+      condition.state = {.status = false,
+                         .reason = problem->reason,
+                         .message = "the webhook " + std::string(ephemeral::kWebhookName) +
+                                    " does not run, so nobody is warned of ephemeral containers: " +
+                                    problem->message};
+    }
+    return {std::move(condition)};
   }
 
   // Reconciler
@@ -44,9 +59,6 @@ class WarningFeature final : public Feature {
   std::string_view name() const override { return "ephemeral-containers"; }
   std::vector<std::string> Deployments() const override {
     return {std::string(ephemeral::kWebhookName)};
-  }
-  std::vector<std::string> ValidatingConfigurations() const override {
-    return {std::string(ephemeral::kWebhookConfigurationName)};
   }
   std::vector<ValidatedKind> ValidatedKinds() const override { return {}; }
   void AddTo(kube::HttpsServer&) override {}

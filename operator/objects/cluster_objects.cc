@@ -46,7 +46,15 @@ Operand ClusterWebhook(const api::OperandSize& size, const OperandOptions& optio
 
 // For the controller, in all namespaces.
 DesiredObject ClusterBinding(std::string_view role, bool wanted, const OperandOptions& options) {
-  return {kube::kClusterRoleBindings, BindClusterRole(role, api::kControllerName, options), wanted};
+  Json binding = NewClusterScoped(kube::kClusterRoleBindings, role, options);
+  binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
+                        {"kind", "ClusterRole"},
+                        {"name", std::string(role)}};
+  Json controller = {{"kind", "ServiceAccount"},
+                     {"name", std::string(api::kControllerName)},
+                     {"namespace", options.ns}};
+  binding["subjects"] = Json::array({std::move(controller)});
+  return {kube::kClusterRoleBindings, std::move(binding), wanted};
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 
-#include "kube/types/kinds.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
@@ -66,20 +65,6 @@ inline kube::Json NewClusterScoped(const kube::Resource& resource, std::string_v
   kube::Json object = NewObject(resource, "", name);
   OwnByNamespace(object, options);
   return object;
-}
-
-// A ClusterRoleBinding with the name of the ClusterRole `role`, for a ServiceAccount of the
-// operator's namespace.
-inline kube::Json BindClusterRole(std::string_view role, std::string_view account,
-                                  const OperandOptions& options) {
-  kube::Json binding = NewClusterScoped(kube::kClusterRoleBindings, role, options);
-  binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
-                        {"kind", "ClusterRole"},
-                        {"name", std::string(role)}};
-  kube::Json subject = {
-      {"kind", "ServiceAccount"}, {"name", std::string(account)}, {"namespace", options.ns}};
-  binding["subjects"] = kube::Json::array({std::move(subject)});
-  return binding;
 }
 
 inline void SetLabel(kube::Json& object, std::string_view label, std::string_view value) {

@@ -63,13 +63,11 @@ std::string ShardNamespaceOf(const Unstructured& object) {
   return foreign ? "" : label->second;
 }
 
-OperandStore::OperandStore(kube::Client& client, kube::Clock& clock,
-                           std::vector<std::string> validating)
+OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
     : client_(client), clock_(clock) {
   for (const Resource& resource : kWatched) AddInformer(resource);
-  validating.emplace_back(kValidatingWebhookConfigurationName);
-  for (const std::string& name : validating)
-    AddInformer(kube::kValidatingWebhookConfigurations, name);
+  AddInformer(kube::kValidatingWebhookConfigurations,
+              std::string(kValidatingWebhookConfigurationName));
   for (const Resource& resource : kGatingPolicies) AddInformer(resource);
 }
 
@@ -119,6 +117,16 @@ Async<> OperandStore::WatchGatingPolicies() {
     if (!synced) co_return synced.error();
   }
   co_return Ok();
+}
+
+bool OperandStore::WatchValidating(const std::string& name) {
+  const Resource& resource = kube::kValidatingWebhookConfigurations;
+  std::string key = std::string(resource.plural) + "/" + name;
+  if (!informers_.contains(key)) {
+    AddInformer(resource, name);
+    tasks_->Spawn("watch-" + key, informers_.find(key)->second->Run());
+  }
+  return informers_.find(key)->second->synced();
 }
 
 const OperandStore::Informer* OperandStore::InformerOf(const Resource& resource,

@@ -33,9 +33,7 @@ class OperandStore {
   // Called with each object of the operator that is added, updated or deleted.
   using Listener = std::function<void(const kube::Unstructured&)>;
 
-  // `validating`: the names of the ValidatingWebhookConfigurations of features. Like the operator's
-  // own, each is watched by its name: the operator may read no others.
-  OperandStore(kube::Client& client, kube::Clock& clock, std::vector<std::string> validating = {});
+  OperandStore(kube::Client& client, kube::Clock& clock);
 
   // Before Start().
   void OnChange(Listener listener) { listener_ = std::move(listener); }
@@ -45,6 +43,11 @@ class OperandStore {
   // After Start(): watches the policies that gate pods and their bindings, and waits until they are
   // known. To be called only if the API server knows these kinds: it would wait for them.
   kube::Async<> WatchGatingPolicies();
+
+  // After Start(): watches the ValidatingWebhookConfiguration of a feature, by its name, as the
+  // operator may read no others. Returns: whether it is known. A ClusterRole of before the feature
+  // does not allow the watch, and stops nothing else.
+  bool WatchValidating(const std::string& name);
 
   // The object, trimmed (trim.h); nullopt if it does not exist or its kind is not watched.
   std::optional<kube::Unstructured> Get(const kube::Resource& resource,

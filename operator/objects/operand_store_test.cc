@@ -198,11 +198,11 @@ TEST_F(OperandStoreTest, ObjectsOfOtherManagersAreIgnored) {
 
 // The operator may read these by their names alone.
 TEST_F(OperandStoreTest, ValidatingConfigurationsOfFeaturesAreWatchedByTheirNames) {
-  Stop();
-  store_ = std::make_unique<OperandStore>(api_, clock_, std::vector<std::string>{"one", "two"});
-  tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
-  store_->Start(*tasks_);
-  ASSERT_THAT(kube::Run(io_, store_->WaitForSync()), kube::IsOk());
+  EXPECT_FALSE(store_->WatchValidating("one"));
+  EXPECT_FALSE(store_->WatchValidating("two"));
+  kube::Drain(io_);
+  EXPECT_TRUE(store_->WatchValidating("one"));
+  EXPECT_TRUE(store_->WatchValidating("two"));
   auto configuration = [](const std::string& name, const char* path) {
     Json object = NewObject(kube::kValidatingWebhookConfigurations, "", name);
     object["webhooks"] = Json::array({Json{{"name", path}}});
@@ -217,6 +217,17 @@ TEST_F(OperandStoreTest, ValidatingConfigurationsOfFeaturesAreWatchedByTheirName
   EXPECT_EQ(Ensure(both[1]), 1);
   EXPECT_EQ(Ensure(configuration("two", "b")), 1);
   EXPECT_TRUE(store_->Get(kube::kValidatingWebhookConfigurations, {"", "two"}));
+}
+
+// A ClusterRole of before the feature.
+TEST_F(OperandStoreTest, AValidatingConfigurationThatMayNotBeWatchedStopsNothing) {
+  api_.FailNext(kube::Error::PermissionDenied("403"), "metadata.name%3Done", 1'000'000);
+  EXPECT_FALSE(store_->WatchValidating("one"));
+  kube::Drain(io_);
+  clock_.Advance(60s);
+  kube::Drain(io_);
+  EXPECT_FALSE(store_->WatchValidating("one"));
+  EXPECT_EQ(Ensure(Role("get")), 1);
 }
 
 TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreReadEveryHour) {

@@ -64,9 +64,6 @@ const std::vector<UnusedRight> kUnusedByFlows = {
     {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
      "pod-placement-daemon-set-templates",
      "the same"},
-    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
-     "pod-placement-ephemeral-containers-web-hook",
-     "the same"},
     {"pod-placement-policy-web-hook: get namespaces",
      "used for a namespace that is newer than the watch"},
     {"pod-placement-controller: list secrets global-pull",

@@ -28,8 +28,6 @@ Condition WarningWebhookRemoved() {
               if (!IsNotFound(object))
                 return Error::Internal("its " + std::string(resource.kind) + " exists");
             }
-            auto binding = scene.Get(kClusterRoleBindings, name);
-            if (!IsNotFound(binding)) return Error::Internal("its ClusterRoleBinding exists");
             return Ok();
           }};
 }

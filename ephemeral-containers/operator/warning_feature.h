@@ -3,10 +3,15 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "operator/feature.h"
 
 namespace operator_ {
+
+// False while the plugin is enabled and the webhook does not run; otherwise there is none.
+inline constexpr std::string_view kEphemeralContainerWarningsAvailable =
+    "EphemeralContainerWarningsAvailable";
 
 std::unique_ptr<Feature> NewWarningFeature();
 

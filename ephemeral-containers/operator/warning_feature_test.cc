@@ -8,6 +8,9 @@
 #include <string>
 
 #include "ephemeral-containers/names.h"
+#include "ephemeral-containers/secret_path.h"
+#include "kube/base/error.h"
+#include "kube/types/core.pb.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
 #include "operator/testing/harness.h"
@@ -36,14 +39,21 @@ class WarningFeatureTest : public testing::Test {
   std::optional<Json> Configuration() {
     return h_.api.GetJson(kube::kValidatingWebhookConfigurations, kConfiguration);
   }
-  bool Bound() { return h_.Exists(kube::kClusterRoleBindings, {"", kKey.name}); }
+  std::string Path() {
+    return (*Configuration())["webhooks"][0]["clientConfig"]["service"].value("path", "");
+  }
+  std::string PathOfKey() {
+    kube::core::Secret secret = *h_.api.Get<kube::core::Secret>(kKey);
+    return ephemeral::SecretPath(secret.data().at("tls.key"));
+  }
+  std::string Condition() { return h_.ClusterCondition(kEphemeralContainerWarningsAvailable); }
   bool Removed() {
     for (const kube::Resource& resource :
          {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kPodDisruptionBudgets,
           kube::kNetworkPolicies}) {
       if (h_.Exists(resource, kKey)) return false;
     }
-    return !Configuration() && !Bound() && !h_.SecretExists(kKey);
+    return !Configuration() && !h_.SecretExists(kKey);
   }
   bool BringUp() {
     if (!h_.BringUpCluster()) return false;
@@ -62,7 +72,20 @@ TEST_F(WarningFeatureTest, OffByDefault) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.Pass(20s);
   EXPECT_TRUE(Removed());
-  EXPECT_EQ(h_.CallIndex("clusterrolebindings/" + kKey.name), -1);
+  EXPECT_EQ(h_.api.CountCalls(kConfiguration.name), 0);
+  EXPECT_EQ(h_.api.CountCalls(kKey.name), 0);
+}
+
+// Only the image of the operator is new.
+TEST_F(WarningFeatureTest, AnOldClusterRoleStopsNothingElse) {
+  h_.api.FailNext(kube::Error::PermissionDenied("403"), kConfiguration.name, 1'000'000);
+  h_.api.FailNext(kube::Error::PermissionDenied("may not patch"), kKey.name, 1'000'000);
+  ASSERT_TRUE(h_.BringUpCluster());
+  EXPECT_EQ(Condition(), "none");
+  SetPlugin(true);
+  EXPECT_TRUE(h_.Await([&] { return Condition().starts_with("False"); }));
+  h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});
+  EXPECT_TRUE(h_.Await([&] { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }));
 }
 
 TEST_F(WarningFeatureTest, TheApiServerCallsTheWebhookOnceItRuns) {
@@ -72,12 +95,63 @@ TEST_F(WarningFeatureTest, TheApiServerCallsTheWebhookOnceItRuns) {
   EXPECT_TRUE(h_.Exists(kube::kServiceAccounts, kKey));
   EXPECT_TRUE(h_.Exists(kube::kPodDisruptionBudgets, kKey));
   EXPECT_TRUE(h_.SecretExists(kKey));
-  EXPECT_TRUE(Bound());
   h_.Pass(20s);
   EXPECT_FALSE(Configuration());
   h_.RollOut("ops", ephemeral::kWebhookName);
   ASSERT_TRUE(h_.Await([&] { return Configuration().has_value(); }));
   EXPECT_NE((*Configuration())["webhooks"][0]["clientConfig"].value("caBundle", ""), "");
+}
+
+// Its certificate is renewed, or lost.
+TEST_F(WarningFeatureTest, TheSecretPathFollowsTheKeyOnceThePodsHaveIt) {
+  ASSERT_TRUE(BringUp());
+  const std::string path = Path();
+  EXPECT_EQ(path, PathOfKey());
+  h_.api.Delete<kube::core::Secret>(kKey);
+  h_.Pass(61s);
+  h_.SetLogVerbosity("Debug");
+  ASSERT_TRUE(h_.Await([&] { return h_.SecretExists(kKey); }));
+  ASSERT_NE(path, PathOfKey());
+  h_.Pass(ephemeral::kNewPathAfter - 20s);
+  EXPECT_EQ(Path(), path);
+  // Another leader does not know since when.
+  h_.StopOperator();
+  h_.StartOperator();
+  h_.Pass(30s);
+  EXPECT_EQ(Path(), path);
+  h_.Pass(ephemeral::kNewPathAfter);
+  EXPECT_EQ(Path(), PathOfKey());
+}
+
+TEST_F(WarningFeatureTest, AWebhookThatDoesNotRunIsReportedAndNotCalled) {
+  ASSERT_TRUE(BringUp());
+  EXPECT_EQ(Condition(), "none");
+  h_.RollOut("ops", ephemeral::kWebhookName, /*runs=*/false);
+  h_.Pass(60s);
+  EXPECT_EQ(Condition(), "none");
+  EXPECT_TRUE(Configuration());
+  h_.Pass(90s);
+  EXPECT_EQ(Condition(), "False NoReplicaAvailable");
+  EXPECT_FALSE(Configuration());
+  h_.RollOut("ops", ephemeral::kWebhookName);
+  EXPECT_TRUE(h_.Await([&] { return Condition() == "none" && Configuration(); }));
+  h_.ExceedQuota("ops", ephemeral::kWebhookName);
+  h_.Pass(150s);
+  EXPECT_TRUE(Condition().starts_with("False QuotaExceeded")) << Condition();
+  SetPlugin(false);
+  EXPECT_TRUE(h_.Await([&] { return Condition() == "none" && Removed(); }));
+}
+
+// A quota, or another webhook.
+TEST_F(WarningFeatureTest, WithoutAServiceAccountNothingIsCreatedThatWouldBeLeft) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.FailNext(kube::Error::PermissionDenied("exceeded quota"), "serviceaccounts/" + kKey.name,
+                  1'000'000);
+  SetPlugin(true);
+  h_.Pass(30s);
+  EXPECT_FALSE(h_.SecretExists(kKey));
+  SetPlugin(false);
+  EXPECT_TRUE(h_.Await([&] { return Condition() == "none" && Removed(); }));
 }
 
 TEST_F(WarningFeatureTest, AtRestItCostsNothing) {
@@ -112,7 +186,7 @@ TEST_F(WarningFeatureTest, WithoutThePluginNothingIsLeftAndTheConfigurationGoesF
   EXPECT_LT(configuration, deployment);
   // And back.
   SetPlugin(true);
-  EXPECT_TRUE(h_.Await([&] { return Deployed() && Bound(); }));
+  EXPECT_TRUE(h_.Await([&] { return Deployed(); }));
 }
 
 TEST_F(WarningFeatureTest, TheDeletionOfTheConfigWaitsForTheRemoval) {

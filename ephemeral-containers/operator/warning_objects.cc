@@ -53,8 +53,6 @@ DesiredObjects WarningObjects(const OperandOptions& options) {
   Operand webhook = WarningWebhook(options);
   return {
       {kube::kServiceAccounts, OperandServiceAccount(webhook)},
-      {kube::kClusterRoleBindings,
-       BindClusterRole(ephemeral::kWebhookName, ephemeral::kWebhookName, options)},
       {kube::kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
       {kube::kDeployments, OperandDeployment(webhook, options)},
       {kube::kServices, OperandService(webhook)},
@@ -63,11 +61,11 @@ DesiredObjects WarningObjects(const OperandOptions& options) {
 }
 
 DesiredObject WarningConfiguration(const api::ClusterPodPlacementConfig& config,
-                                   const std::string& ca_bundle_pem,
+                                   const std::string& path, const std::string& ca_bundle_pem,
                                    const OperandOptions& options) {
   Json service = {{"namespace", options.ns},
                   {"name", std::string(ephemeral::kWebhookName)},
-                  {"path", std::string(ephemeral::kWarningsPath)},
+                  {"path", path},
                   {"port", 443}};
   Json rule = {{"operations", Json::array({"UPDATE"})},
                {"apiGroups", Json::array({""})},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// WarningObjects: the webhook of ephemeral containers in the operator's namespace, the binding of
-// its ClusterRole, and which requests the API server sends to it.
+// WarningObjects: the webhook of ephemeral containers in the operator's namespace, and which
+// requests the API server sends to it. Its rights are in operator/manifests.
 #pragma once
 
 #include <string>
@@ -18,7 +18,9 @@ DesiredObjects WarningObjects(const OperandOptions& options);
 
 // The ValidatingWebhookConfiguration: a request that adds an ephemeral container to a pod with a
 // node, in the namespaces whose pods may be gated. A failure of the webhook never blocks one.
+// `path`: a SecretPath().
 DesiredObject WarningConfiguration(const api::ClusterPodPlacementConfig& config,
-                                   const std::string& ca_bundle_pem, const OperandOptions& options);
+                                   const std::string& path, const std::string& ca_bundle_pem,
+                                   const OperandOptions& options);
 
 }  // namespace operator_

@@ -47,7 +47,7 @@ Json Configuration(const OperandOptions& options, const Json& selector = nullptr
   api::MakeClusterConfig make;
   if (!selector.is_null()) make.Set("/spec/namespaceSelector", selector);
   auto config = api::ClusterPodPlacementConfig::FromJson(make.Build());
-  return WarningConfiguration(*config, "CA", options).body;
+  return WarningConfiguration(*config, "/secret", "CA", options).body;
 }
 
 TEST(WarningObjectsTest, TheWebhookRunsTheControllersImageAndNeverPlacesPods) {
@@ -72,14 +72,9 @@ TEST(WarningObjectsTest, TheWebhookRunsTheControllersImageAndNeverPlacesPods) {
   EXPECT_EQ(Find(objects, kube::kPodDisruptionBudgets)["spec"]["minAvailable"], 1);
 }
 
-TEST(WarningObjectsTest, ItsRightsAreThoseOfOneClusterRole) {
-  Json binding = Find(WarningObjects(Options()), kube::kClusterRoleBindings);
-  EXPECT_EQ(binding["roleRef"]["kind"], "ClusterRole");
-  EXPECT_EQ(binding["roleRef"]["name"], kName);
-  ASSERT_EQ(binding["subjects"].size(), 1u);
-  EXPECT_EQ(binding["subjects"][0]["name"], kName);
-  EXPECT_EQ(binding["subjects"][0]["namespace"], "ops");
-  EXPECT_EQ(binding["metadata"]["ownerReferences"][0]["kind"], "Namespace");
+// The operator could bind it to anybody.
+TEST(WarningObjectsTest, TheOperatorDoesNotBindItsRole) {
+  EXPECT_EQ(Find(WarningObjects(Options()), kube::kClusterRoleBindings), nullptr);
 }
 
 // The last object to be removed shows that the removal is not complete.
@@ -96,6 +91,7 @@ TEST(WarningConfigurationTest, AFailureBlocksNothing) {
   EXPECT_EQ(webhook["matchPolicy"], "Equivalent");
   EXPECT_EQ(webhook["timeoutSeconds"], 5);
   EXPECT_EQ(webhook["clientConfig"]["service"]["name"], kName);
+  EXPECT_EQ(webhook["clientConfig"]["service"]["path"], "/secret");
   ASSERT_EQ(webhook["rules"].size(), 1u);
   EXPECT_EQ(webhook["rules"][0]["resources"], Json::array({"pods/ephemeralcontainers"}));
   EXPECT_EQ(webhook["rules"][0]["operations"], Json::array({"UPDATE"}));

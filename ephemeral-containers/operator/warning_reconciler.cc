@@ -9,7 +9,11 @@
 
 #include "ephemeral-containers/names.h"
 #include "ephemeral-containers/operator/warning_objects.h"
+#include "ephemeral-containers/secret_path.h"
+#include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
+#include "kube/types/unstructured.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/desired_object.h"
 #include "operator/status/observe.h"
@@ -30,7 +34,8 @@ const ObjectKey kConfiguration{"", std::string(ephemeral::kWebhookConfigurationN
 WarningReconciler::WarningReconciler(kube::Client& client, kube::Clock& clock,
                                      const OperandOptions& options, const ConfigStore& configs,
                                      OperandStore& store, WarningTiming timing)
-    : clock_(clock),
+    : client_(client),
+      clock_(clock),
       options_(options),
       configs_(configs),
       store_(store),
@@ -54,31 +59,106 @@ Async<Outcome> WarningReconciler::Reconcile(kube::Request request) {
                 config->WantsEphemeralContainerWarnings();
   if (!wanted) co_return co_await Remove(request.log);
   removal_.reset();
-  co_return co_await Serve(std::move(*config), request.log);
+  Result<Outcome> served = co_await Serve(std::move(*config), request.log);
+  if (served) co_return *served;
+  if (std::optional<Problem> problem = ProblemOf(served.error())) Report(std::move(problem));
+  co_return served.error();
 }
 
 Async<Outcome> WarningReconciler::Serve(api::ClusterPodPlacementConfig config,
                                         const std::string& log) {
-  Result<> done = co_await certificate_.Ensure(log);
+  bool watched = store_.WatchValidating(kConfiguration.name);
+  Result<> done = co_await Deploy(log);
   if (!done) co_return done.error();
-  DesiredObjects objects = WarningObjects(options_);
-  for (DesiredObject& object : objects) {
-    done = co_await store_.Ensure(std::move(object), log);
-    if (!done) co_return done.error();
-  }
   Rollout rollout = RolloutIn(store_, options_.ns, ephemeral::kWebhookName);
+  Result<bool> fails = co_await Fails(rollout);
+  if (!fails) co_return fails.error();
+  if (!watched) co_return Outcome::After(timing_.recheck);
   bool configured = store_.Get(kube::kValidatingWebhookConfigurations, kConfiguration).has_value();
-  if (rollout.available || configured) {
-    DesiredObject configuration =
-        WarningConfiguration(config, certificate_.ca_bundle_pem(), options_);
-    done = co_await store_.Ensure(std::move(configuration), log);
+  if (configured && *fails) {
+    done = co_await store_.Remove(kube::kValidatingWebhookConfigurations, kConfiguration, log);
+    path_.clear();
+  } else if (configured || rollout.available) {
+    done = co_await ChoosePath(configured);
     if (!done) co_return done.error();
+    DesiredObject configuration =
+        WarningConfiguration(config, path_, certificate_.ca_bundle_pem(), options_);
+    done = co_await store_.Ensure(std::move(configuration), log);
   }
-  bool settled = rollout.complete && !certificate_.pending();
+  if (!done) co_return done.error();
+  bool settled = rollout.complete && !certificate_.pending() && path_ == next_path_;
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
+Async<> WarningReconciler::Deploy(const std::string& log) {
+  DesiredObjects objects = WarningObjects(options_);
+  // The ServiceAccount before the Secret: it shows that there is something to remove.
+  Result<> done = co_await store_.Ensure(std::move(objects.front()), log);
+  if (done) done = co_await certificate_.Ensure(log);
+  for (size_t i = 1; done && i < objects.size(); ++i)
+    done = co_await store_.Ensure(std::move(objects[i]), log);
+  co_return done;
+}
+
+Async<bool> WarningReconciler::Fails(const Rollout& rollout) {
+  if (rollout.available) {
+    unavailable_since_.reset();
+    Report(std::nullopt);
+    co_return false;
+  }
+  kube::TimePoint now = clock_.Now();
+  if (!unavailable_since_) unavailable_since_ = now;
+  if (now < *unavailable_since_ + timing_.start) co_return false;
+  Result<std::optional<Problem>> problem =
+      co_await FindProblemOf(client_, options_.ns, std::string(ephemeral::kWebhookName), rollout);
+  if (!problem) co_return problem.error();
+  if (!*problem) *problem = Problem{"NoReplicaAvailable", "no reason is known"};
+  Report(std::move(*problem));
+  co_return true;
+}
+
+void WarningReconciler::Report(std::optional<Problem> problem) {
+  bool changed = !known_ || problem != problem_;
+  known_ = true;
+  problem_ = std::move(problem);
+  if (changed && on_reported_) on_reported_();
+}
+
+Async<> WarningReconciler::ChoosePath(bool configured) {
+  if (path_.empty() && configured) {
+    Result<std::string> stored = co_await StoredPath();
+    if (!stored) co_return stored.error();
+    path_ = std::move(*stored);
+  }
+  std::string path = ephemeral::SecretPath(certificate_.private_key_pem());
+  kube::TimePoint now = clock_.Now();
+  if (path != next_path_) {
+    next_path_ = std::move(path);
+    next_since_ = now;
+  }
+  if (path_.empty() || now >= next_since_ + ephemeral::kNewPathAfter) path_ = next_path_;
+  co_return kube::Ok();
+}
+
+Async<std::string> WarningReconciler::StoredPath() {
+  // A list of one object needs no permission beyond that of the watch.
+  kube::ListOptions options{.field_selector = "metadata.name=" + kConfiguration.name};
+  Result<kube::TypedList<kube::Unstructured>> found = co_await kube::ListObjects(
+      client_, kube::kValidatingWebhookConfigurations, std::move(options));
+  if (!found) co_return found.error().Prefix("read " + kConfiguration.name);
+  for (const kube::Unstructured& object : found->items) {
+    for (const kube::Json& webhook : kube::ListAt(object.body(), "webhooks")) {
+      std::string path = kube::StringAt(webhook, "clientConfig.service.path");
+      if (ephemeral::IsSecretPath(path)) co_return path;
+    }
+  }
+  co_return std::string();
+}
+
 Async<Outcome> WarningReconciler::Remove(const std::string& log) {
+  unavailable_since_.reset();
+  path_.clear();
+  Report(std::nullopt);
   if (!Left()) {
     bool removed = std::exchange(removal_, std::nullopt).has_value();
     if (removed && on_removed_) on_removed_();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // WarningReconciler: deploys the webhook of ephemeral containers while the plugin is enabled, and
-// configures the API server once a replica is available. Otherwise everything is removed, the
-// configuration first. There is one request.
+// configures the API server once a replica is available, and until none has been for a while.
+// Otherwise everything is removed, the configuration first. There is one request.
+//
+// The path in the configuration is secret (secret_path.h). It follows a new key of the certificate
+// with a delay; until then the previous one is used, as the stored configuration has it.
 #pragma once
 
 #include <chrono>
@@ -18,6 +21,8 @@
 #include "operator/config_store.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
+#include "operator/status/problem.h"
+#include "operator/status/rollout.h"
 
 namespace operator_ {
 
@@ -26,6 +31,9 @@ struct WarningTiming {
   std::chrono::milliseconds resync{3'600'000};
   // API servers may call the webhook for a moment after its configuration was deleted.
   std::chrono::milliseconds settle{2'000};
+  // Without a replica for this time, the webhook is reported and not configured: where a network
+  // loses the calls, each would wait for kTimeout.
+  std::chrono::milliseconds start{120'000};
 };
 
 class WarningReconciler final : public kube::Reconciler {
@@ -36,6 +44,12 @@ class WarningReconciler final : public kube::Reconciler {
 
   // Called when everything has been removed. Before the first Reconcile().
   void OnRemoved(std::function<void()> listener) { on_removed_ = std::move(listener); }
+  // Called when problem() has changed, or is known. Before the first Reconcile().
+  void OnReported(std::function<void()> listener) { on_reported_ = std::move(listener); }
+  // Whether problem() is known.
+  bool known() const { return known_; }
+  // Why the wanted webhook does not run; nullopt if it does or is not wanted.
+  const std::optional<Problem>& problem() const { return problem_; }
   // Whether an object of the webhook is left.
   bool Left() const;
 
@@ -50,8 +64,18 @@ class WarningReconciler final : public kube::Reconciler {
   };
 
   kube::Async<kube::Outcome> Serve(api::ClusterPodPlacementConfig config, const std::string& log);
+  // The ServiceAccount, the certificate and the Deployment with all that belongs to it.
+  kube::Async<> Deploy(const std::string& log);
+  // Whether no replica has been available for WarningTiming::start, which is reported.
+  kube::Async<bool> Fails(const Rollout& rollout);
+  void Report(std::optional<Problem> problem);
+  // Sets `path_`. `configured`: the configuration is stored.
+  kube::Async<> ChoosePath(bool configured);
+  // "" if the stored configuration has none.
+  kube::Async<std::string> StoredPath();
   kube::Async<kube::Outcome> Remove(const std::string& log);
 
+  kube::Client& client_;
   kube::Clock& clock_;
   const OperandOptions& options_;
   const ConfigStore& configs_;
@@ -59,7 +83,16 @@ class WarningReconciler final : public kube::Reconciler {
   WarningTiming timing_;
   OperandCertificate certificate_;
   std::function<void()> on_removed_;
+  std::function<void()> on_reported_;
   std::optional<Removal> removal_;
+  bool known_ = false;
+  std::optional<Problem> problem_;
+  std::optional<kube::TimePoint> unavailable_since_;
+  // Of the configuration; "" if not known.
+  std::string path_;
+  // That of the key, and since when.
+  std::string next_path_;
+  kube::TimePoint next_since_{};
 };
 
 }  // namespace operator_

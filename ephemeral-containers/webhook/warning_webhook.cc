@@ -95,7 +95,8 @@ WarningWebhook::WarningWebhook(cluster_controller::InspectionQueue& queue,
       response_time_(metrics.AddHistogram("mto_ppo_ephemeral_wh_response_time_seconds",
                                           "The response time of the webhook of ephemeral "
                                           "containers")),
-      nodes_(client, clock) {
+      nodes_(client, clock),
+      paths_(clock) {
   auto wake = [this](const ObjectKey& key) { Wake(key); };
   queue.OnResult(wake);
   inspector.OnTurn(wake);
@@ -104,8 +105,10 @@ WarningWebhook::WarningWebhook(cluster_controller::InspectionQueue& queue,
 WarningWebhook::~WarningWebhook() = default;
 
 void WarningWebhook::AddTo(kube::HttpsServer& server) {
-  server.Handle("POST", std::string(kWarningsPath),
+  server.Handle("POST", std::string(kWarningsPath) + "/",
                 [this](kube::HttpCall call) { return Answer(std::move(call)); });
+  server.Admit(
+      [this, &server](std::string_view path) { return paths_.Admits(path, server.key_pem()); });
 }
 
 kube::Async<HttpReply> WarningWebhook::Answer(kube::HttpCall call) {
@@ -118,6 +121,7 @@ kube::Async<HttpReply> WarningWebhook::Answer(kube::HttpCall call) {
   }
   // The review waits as what was read of it.
   std::string().swap(call.body);
+  if (call.release) call.release();
   std::string uid = review->uid;
   Result<std::vector<std::string>> warnings = co_await WarningsFor(std::move(*review));
   if (!warnings) co_return warnings.error();

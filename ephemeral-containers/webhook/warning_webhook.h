@@ -19,6 +19,7 @@
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/pod_inspector.h"
 #include "ephemeral-containers/names.h"
+#include "ephemeral-containers/secret_path.h"
 #include "ephemeral-containers/webhook/ephemeral_review.h"
 #include "ephemeral-containers/webhook/node_reader.h"
 #include "kube/base/async.h"
@@ -49,7 +50,8 @@ class WarningWebhook {
                  kube::Metrics& metrics);
   ~WarningWebhook();
 
-  // Adds the webhook's path to `server`, which must stop before this is destroyed.
+  // Adds the webhook's secret path to `server`, which then admits no other, and must stop before
+  // this is destroyed.
   void AddTo(kube::HttpsServer& server);
 
   // 200 with an AdmissionReview that allows the request; 400 if the body is not a review.
@@ -90,6 +92,7 @@ class WarningWebhook {
   kube::Histogram& response_time_;
   EphemeralReviewReader reader_;
   NodeReader nodes_;
+  SecretPaths paths_;
   kube::FairShare places_{kReviews};
   uint64_t last_ = 0;
   // By the keys under which their images wait.

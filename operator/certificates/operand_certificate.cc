@@ -34,6 +34,7 @@ kube::Async<> OperandCertificate::Ensure(const std::string& log) {
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   ca_bundle_pem_ = std::move(issued->ca_bundle_pem);
+  private_key_pem_ = std::move(issued->serving.private_key_pem);
   pending_ = issued->pending;
   checked_ = now;
   co_return kube::Ok();

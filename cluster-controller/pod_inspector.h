@@ -58,6 +58,8 @@ class PodInspector {
     inspection::SharedPodIdentity identity;
     std::vector<placement::ContainerImage> images;
     std::vector<std::string> secrets;
+    // The credentials in `secrets` and the global ones, once they have been read.
+    std::optional<inspection::SharedKeyring> keyring = std::nullopt;
 
     static Images Of(const kube::core::Pod& pod);
   };
@@ -84,6 +86,9 @@ class PodInspector {
   // After a result or an error, the next call starts again.
   kube::Async<std::optional<PodImages>> Inspect(const kube::core::Pod& pod,
                                                 bool last_attempt = false);
+  // The same of `images`, which outlives the call. Sets their keyring, and reads no Secret if it is
+  // set.
+  kube::Async<std::optional<PodImages>> InspectImages(Images& images, bool last_attempt = false);
   // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
   bool CanPrefetch() const;
@@ -106,7 +111,8 @@ class PodInspector {
     inspection::ImageRequest request;
     bool never_pull = false;
   };
-  kube::Async<std::vector<Wanted>> WantedFor(Images images);
+  // `images` outlives the call.
+  kube::Async<std::vector<Wanted>> WantedFor(Images& images);
   using Known = std::optional<kube::Result<inspection::Inspected>>;
   // What is known of an image; nullopt: not yet. Sets `from_nodes` if nodes decided.
   Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt, bool& from_nodes);

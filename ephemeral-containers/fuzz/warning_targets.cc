@@ -18,6 +18,7 @@ void FuzzEphemeralReview(const std::string& input) {
   static auto& reader = *new EphemeralReviewReader;
   auto review = reader.Read(input);
   if (!review) return;
+  CHECK_LE(review->uid.size(), kMaxUid);
   for (const std::string& name : {review->ns, review->pod, review->node})
     CHECK(name.empty() || kube::IsObjectName(name)) << name;
   for (const std::string& secret : review->pull_secrets)

@@ -124,8 +124,13 @@ kube::Result<EphemeralReview> EphemeralReviewReader::Read(std::string_view body)
   if (!ObjectAt(root, "request", request))
     return kube::Error::Invalid("AdmissionReview without a request");
   EphemeralReview review;
-  review.uid = std::string(StringAt(request, "uid"));
-  if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
+  std::string_view uid = StringAt(request, "uid");
+  if (uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
+  if (uid.size() > kMaxUid) {
+    return kube::Error::Invalid("AdmissionReview with a request.uid of more than " +
+                                std::to_string(kMaxUid) + " bytes");
+  }
+  review.uid = std::string(uid);
   if (!IsOfEphemeralContainers(request)) return review;
   review.ns = NameAt(request, "namespace");
   review.pod = NameAt(request, "name");

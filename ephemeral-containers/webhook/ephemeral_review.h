@@ -20,6 +20,9 @@ inline constexpr size_t kMaxContainers = 8;
 // Longer names are not valid references (inspection/base/reference.h), and are not examined.
 inline constexpr size_t kMaxImageName = 1024;
 
+// Those of API servers have 36 bytes. The answer repeats it.
+inline constexpr size_t kMaxUid = 64;
+
 struct EphemeralReview {
   std::string uid;
   // Of the pod; "" if the request has none that is a valid name.
@@ -40,8 +43,9 @@ class EphemeralReviewReader {
   EphemeralReviewReader();
   ~EphemeralReviewReader();
 
-  // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request, and nothing
-  // in it is nested deeper than 200 levels. A review of something else adds no containers.
+  // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request, whose uid
+  // has at most kMaxUid bytes, and nothing in it is nested deeper than 200 levels. A review of
+  // something else adds no containers.
   kube::Result<EphemeralReview> Read(std::string_view body);
 
  private:

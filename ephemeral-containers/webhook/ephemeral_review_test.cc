@@ -112,6 +112,15 @@ TEST_F(EphemeralReviewTest, AtMostSomePullSecretsAreRead) {
   EXPECT_EQ(Read(json).pull_secrets.size(), 32u);
 }
 
+// The answer repeats it.
+TEST_F(EphemeralReviewTest, ALongUidIsInvalid) {
+  Json review = ReviewOf({});
+  review["request"]["uid"] = std::string(kMaxUid, 'u');
+  EXPECT_EQ(Read(review).uid.size(), kMaxUid);
+  review["request"]["uid"] = std::string(kMaxUid + 1, 'u');
+  EXPECT_THAT(reader_.Read(kube::DumpJson(review)), FailsWith(Code::kInvalid));
+}
+
 TEST_F(EphemeralReviewTest, WhatIsNoReviewIsInvalid) {
   EXPECT_THAT(reader_.Read("{"), FailsWith(Code::kInvalid));
   EXPECT_THAT(reader_.Read("[]"), FailsWith(Code::kInvalid));

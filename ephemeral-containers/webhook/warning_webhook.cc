@@ -5,9 +5,11 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ephemeral-containers/warning.h"
+#include "inspection/config/credentials.h"
 #include "kube/admission/response.h"
 #include "kube/base/alarm.h"
 #include "kube/base/notifier.h"
@@ -18,6 +20,7 @@ namespace ephemeral {
 namespace {
 
 using cluster_controller::PodImages;
+using cluster_controller::PodInspector;
 using kube::AdmissionResponse;
 using kube::HttpReply;
 using kube::ObjectKey;
@@ -64,8 +67,8 @@ struct WarningWebhook::Examination {
   kube::TimePoint deadline;
   std::vector<std::string> warnings;
   bool done = false;
-  // An image may be known by now.
-  bool woken = false;
+  // The images that have to be looked at: they may be known by now.
+  std::set<ObjectKey> woken;
   kube::Notifier changed;
   kube::Alarm alarm;  // rings at the deadline
 };
@@ -179,23 +182,32 @@ kube::asio::awaitable<void> WarningWebhook::ExamineImages(SharedExamination exam
                                                           NodePlatform node) {
   co_await kube::IgnoreCancellation();
   const EphemeralReview& review = examination->review;
-  std::map<ObjectKey, const kube::core::Container*> unknown;
+  struct Unknown {
+    const kube::core::Container* container;
+    PodInspector::Images images;
+  };
+  std::map<ObjectKey, Unknown> unknown;
   for (size_t i = 0; i < review.added.size(); ++i) {
     ObjectKey key{examination->place.ns, examination->place.name + "/" + std::to_string(i)};
+    Pod pod = PodWith(review, review.added[i], key);
     waiting_.emplace(key, examination);
-    unknown.emplace(std::move(key), &review.added[i]);
+    examination->woken.insert(key);
+    unknown.emplace(std::move(key), Unknown{&review.added[i], PodInspector::Images::Of(pod)});
   }
+  // The Secrets are read once.
+  std::optional<inspection::SharedKeyring> keyring;
   bool cancelled = false;
   while (!unknown.empty() && !cancelled && clock_.Now() < examination->deadline) {
-    examination->woken = false;
-    for (auto next = unknown.begin(); next != unknown.end();) {
-      const auto& [key, container] = *next;
-      Pod pod = PodWith(review, *container, key);
-      Result<std::optional<PodImages>> images = co_await inspector_.Inspect(pod);
-      if (images && !*images) {
-        ++next;
-        continue;
-      }
+    const std::set<ObjectKey> woken = std::exchange(examination->woken, {});
+    for (const ObjectKey& key : woken) {
+      auto next = unknown.find(key);
+      if (next == unknown.end()) continue;
+      if (clock_.Now() >= examination->deadline) break;
+      auto& [container, wanted] = next->second;
+      wanted.keyring = keyring;
+      Result<std::optional<PodImages>> images = co_await inspector_.InspectImages(wanted);
+      keyring = wanted.keyring;
+      if (images && !*images) continue;
       if (!images) {
         skipped_.inspection.Increment();
         VLOG(1) << "uid=" << kube::OneLine(review.uid) << " " << images.error();
@@ -207,16 +219,16 @@ kube::asio::awaitable<void> WarningWebhook::ExamineImages(SharedExamination exam
         if (!warning.empty()) examination->warnings.push_back(std::move(warning));
       }
       waiting_.erase(key);
-      next = unknown.erase(next);
+      unknown.erase(next);
     }
-    while (!unknown.empty() && !cancelled && !examination->woken &&
+    while (!unknown.empty() && !cancelled && examination->woken.empty() &&
            clock_.Now() < examination->deadline) {
       Result<> waited = co_await examination->changed.Wait();
       cancelled = !waited;
     }
   }
   // The inspections go on: the next request may find their results in the cache.
-  for (const auto& [key, container] : unknown) {
+  for (const auto& [key, image] : unknown) {
     inspector_.Forget(key);
     waiting_.erase(key);
     skipped_.deadline.Increment();
@@ -226,7 +238,7 @@ kube::asio::awaitable<void> WarningWebhook::ExamineImages(SharedExamination exam
 void WarningWebhook::Wake(const ObjectKey& key) {
   auto found = waiting_.find(key);
   if (found == waiting_.end()) return;
-  found->second->woken = true;
+  found->second->woken.insert(key);
   found->second->changed.NotifyAll();
 }
 

@@ -4,7 +4,8 @@
 // what is not known in time, or is beyond a limit: a metric counts these, with the reason.
 //
 // A review is examined by a task, so that a slow registry or API server delays no answer: the task
-// ends by itself, and until then holds the place of its review. A namespace cannot take all places.
+// ends by itself, and until then holds the place of its review. Namespaces cannot take the places
+// of others; a review that waits holds what was read of it, and not its text.
 // Thread: the client's.
 #pragma once
 
@@ -34,8 +35,10 @@
 
 namespace ephemeral {
 
-// Reviews that are examined at a time; further ones are allowed at once.
-inline constexpr kube::FairShareOptions kReviews{.per_namespace = 8, .total = 64};
+// Reviews that are examined at a time; further ones are allowed at once. Some namespaces that take
+// all places take none from the others: the server's connections bound the sum.
+inline constexpr kube::FairShareOptions kReviews{
+    .per_namespace = 8, .total = 64, .first_always_enters = true};
 // From the arrival of a review to its answer. The API server has the rest of kTimeout for the way.
 inline constexpr std::chrono::milliseconds kAnswerWithin{4'000};
 static_assert(kAnswerWithin < kTimeout);

@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "ephemeral-containers/webhook/ephemeral_review.h"
 #include "ephemeral-containers/webhook/testing/reviews.h"
 #include "inspection/testing/fake_inspector.h"
+#include "kube/base/error.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/fake_api_server.h"
@@ -68,9 +70,10 @@ class WarningWebhookTest : public testing::Test {
   using SharedAsked = std::shared_ptr<Asked>;
 
   // Sends a review; the answer may come later.
-  SharedAsked Ask(std::string body) {
+  SharedAsked Ask(std::string body, std::function<void()> release = {}) {
     auto asked = std::make_shared<Asked>();
-    kube::HttpCall call{"POST", std::string(kWarningsPath), std::move(body)};
+    kube::HttpCall call{"POST", std::string(kWarningsPath), std::move(body), "",
+                        std::move(release)};
     boost::asio::co_spawn(io_, webhook_.Answer(std::move(call)),
                           [asked](std::exception_ptr, kube::Result<kube::HttpReply> reply) {
                             asked->answered = true;
@@ -251,16 +254,67 @@ TEST_F(WarningWebhookTest, ANamespaceCannotTakeAllPlaces) {
   ExpectSkipped("busy", 1);
 }
 
+// A handful of namespaces takes none from the others.
 TEST_F(WarningWebhookTest, ReviewsAtATimeAreBounded) {
   std::vector<SharedAsked> all;
   for (size_t i = 0; i < kReviews.total; ++i)
     all.push_back(Ask(Adds("hangs:1", "ns" + std::to_string(i / kReviews.per_namespace))));
   for (const SharedAsked& asked : all) EXPECT_FALSE(asked->answered);
   images_.SetResult("x:1", ArchitectureSet{"amd64"});
+  EXPECT_THAT(Warnings(Adds("x:1", "another")), SizeIs(1));
+  ExpectSkipped("busy", 0);
+  SharedAsked first = Ask(Adds("hangs:1", "another"));
+  EXPECT_FALSE(first->answered);
   EXPECT_THAT(Warnings(Adds("x:1", "another")), IsEmpty());
   ExpectSkipped("busy", 1);
   Advance(kAnswerWithin);
   EXPECT_THAT(Warnings(Adds("x:1", "another")), SizeIs(1));
+}
+
+// A review costs the API server as many reads as the pod has Secrets, however many containers it
+// adds, and whenever their images become known.
+TEST_F(WarningWebhookTest, TheSecretsOfAReviewAreReadOnce) {
+  std::vector<Json> many;
+  for (size_t i = 0; i < kMaxContainers; ++i)
+    many.push_back(EphemeralContainer("c" + std::to_string(i), "r.io/x:" + std::to_string(i)));
+  Json review = ReviewOf(many);
+  review["request"]["object"]["spec"]["imagePullSecrets"] =
+      Json::array({{{"name", "one"}}, {{"name", "two"}}});
+  SharedAsked asked = Ask(review);
+  for (size_t i = 0; i < kMaxContainers; ++i) {
+    EXPECT_FALSE(asked->answered);
+    images_.SetResult("r.io/x:" + std::to_string(i), ArchitectureSet{"amd64"});
+    kube::Drain(io_);
+  }
+  ASSERT_TRUE(asked->answered);
+  EXPECT_THAT(asked->warnings, SizeIs(kMaxContainers));
+  EXPECT_EQ(api_.CountCalls("/secrets/one"), 1);
+  EXPECT_EQ(api_.CountCalls("/secrets/two"), 1);
+}
+
+// Its place is free again then.
+TEST_F(WarningWebhookTest, AfterTheDeadlineNoFurtherCallIsMade) {
+  client_.Hold("/secrets/");
+  Json review = ReviewOf({EphemeralContainer("a", "x:1"), EphemeralContainer("b", "y:1")});
+  review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array({{{"name", "pull"}}});
+  api_.FailNext(kube::Error::Unavailable("503"), "/secrets/pull", 10);
+  SharedAsked asked = Ask(review);
+  Advance(kAnswerWithin);
+  EXPECT_TRUE(asked->answered);
+  client_.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(client_.waiting(), 0);
+  EXPECT_EQ(api_.CountCalls("/secrets/pull"), 1);
+}
+
+// A large review that waits keeps no memory of the server from others.
+TEST_F(WarningWebhookTest, TheMemoryOfTheBodyIsReleasedBeforeTheWait) {
+  bool released = false;
+  SharedAsked asked = Ask(kube::DumpJson(Adds("hangs:1")), [&released] { released = true; });
+  EXPECT_FALSE(asked->answered);
+  EXPECT_TRUE(released);
+  Advance(kAnswerWithin);
+  EXPECT_TRUE(asked->answered);
 }
 
 TEST_F(WarningWebhookTest, ContainersAndWarningsOfAReviewAreBounded) {

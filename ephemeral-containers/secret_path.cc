@@ -42,15 +42,16 @@ bool IsSecretPath(std::string_view path) {
          path.find_first_not_of(kDigits, 1) == std::string_view::npos;
 }
 
-bool SecretPaths::Admits(std::string_view path, const std::string& key_pem) {
-  if (key_pem.empty()) return false;
-  kube::TimePoint now = clock_.Now();
-  if (key_pem != key_pem_) {
-    previous_ = std::exchange(path_, SecretPath(key_pem));
-    previous_until_ = now + kPreviousPathFor;
-    key_pem_ = key_pem;
-  }
-  if (now >= previous_until_) previous_.clear();
+void SecretPaths::SetKey(const std::string& key_pem) {
+  if (key_pem == key_pem_) return;
+  previous_ = std::exchange(path_, SecretPath(key_pem));
+  previous_until_ = clock_.Now() + kPreviousPathFor;
+  key_pem_ = key_pem;
+}
+
+bool SecretPaths::Admits(std::string_view path) {
+  if (key_pem_.empty()) return false;
+  if (clock_.Now() >= previous_until_) previous_.clear();
   bool current = SameInConstantTime(path, path_);
   bool previous = !previous_.empty() && SameInConstantTime(path, previous_);
   return current || previous;

@@ -28,9 +28,11 @@ class SecretPaths {
   // `clock` outlives it.
   explicit SecretPaths(kube::Clock& clock) : clock_(clock) {}
 
-  // `key_pem`: the key that the server has now; none admits nothing. The time does not depend on
-  // how much of `path` is right.
-  bool Admits(std::string_view path, const std::string& key_pem);
+  // Sets the key that the server has now; with none, nothing is admitted. To be called at the start
+  // and before Admits().
+  void SetKey(const std::string& key_pem);
+  // Its time does not depend on how much of `path` is right.
+  bool Admits(std::string_view path);
 
  private:
   kube::Clock& clock_;

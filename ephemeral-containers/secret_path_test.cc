@@ -32,34 +32,38 @@ TEST(SecretPathTest, OtherPathsAreNone) {
 TEST(SecretPathsTest, OnlyThePathOfTheKeyIsAdmitted) {
   kube::FakeClock clock;
   SecretPaths paths(clock);
-  EXPECT_TRUE(paths.Admits(SecretPath("key"), "key"));
+  paths.SetKey("key");
+  EXPECT_TRUE(paths.Admits(SecretPath("key")));
   std::string wrong = SecretPath("key");
   wrong.back() = wrong.back() == '0' ? '1' : '0';
   for (const std::string& other :
        {std::string(), std::string("/"), std::string(kWarningsPath), SecretPath("other"),
         SecretPath(""), wrong, SecretPath("key") + "/", SecretPath("key").substr(1)}) {
-    EXPECT_FALSE(paths.Admits(other, "key")) << other;
+    EXPECT_FALSE(paths.Admits(other)) << other;
   }
 }
 
 TEST(SecretPathsTest, WithoutAKeyNothingIsAdmitted) {
   kube::FakeClock clock;
   SecretPaths paths(clock);
-  EXPECT_FALSE(paths.Admits(SecretPath(""), ""));
-  EXPECT_FALSE(paths.Admits("", ""));
+  paths.SetKey("");
+  EXPECT_FALSE(paths.Admits(SecretPath("")));
+  EXPECT_FALSE(paths.Admits(""));
 }
 
+// Also if no request came with the previous key.
 TEST(SecretPathsTest, ThePreviousPathIsAdmittedUntilTheApiServerHasTheNewOne) {
   kube::FakeClock clock;
   SecretPaths paths(clock);
-  EXPECT_TRUE(paths.Admits(SecretPath("a"), "a"));
-  EXPECT_TRUE(paths.Admits(SecretPath("b"), "b"));
+  paths.SetKey("a");
+  paths.SetKey("b");
+  paths.SetKey("b");
   clock.Advance(kNewPathAfter);
-  EXPECT_TRUE(paths.Admits(SecretPath("a"), "b"));
-  EXPECT_TRUE(paths.Admits(SecretPath("b"), "b"));
+  EXPECT_TRUE(paths.Admits(SecretPath("a")));
+  EXPECT_TRUE(paths.Admits(SecretPath("b")));
   clock.Advance(kPreviousPathFor - kNewPathAfter);
-  EXPECT_FALSE(paths.Admits(SecretPath("a"), "b"));
-  EXPECT_TRUE(paths.Admits(SecretPath("b"), "b"));
+  EXPECT_FALSE(paths.Admits(SecretPath("a")));
+  EXPECT_TRUE(paths.Admits(SecretPath("b")));
 }
 
 }  // namespace

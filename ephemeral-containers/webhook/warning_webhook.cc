@@ -110,8 +110,11 @@ WarningWebhook::~WarningWebhook() = default;
 void WarningWebhook::AddTo(kube::HttpsServer& server) {
   server.Handle("POST", std::string(kWarningsPath) + "/",
                 [this](kube::HttpCall call) { return Answer(std::move(call)); });
-  server.Admit(
-      [this, &server](std::string_view path) { return paths_.Admits(path, server.key_pem()); });
+  paths_.SetKey(server.key_pem());
+  server.Admit([this, &server](std::string_view path) {
+    paths_.SetKey(server.key_pem());
+    return paths_.Admits(path);
+  });
 }
 
 kube::Async<HttpReply> WarningWebhook::Answer(kube::HttpCall call) {

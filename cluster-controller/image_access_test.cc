@@ -76,11 +76,5 @@ TEST_F(ImageAccessTest, OrReadEachTime) {
   EXPECT_EQ(api_.CountCalls("GET /api/v1/namespaces/ops/secrets/global"), 2);
 }
 
-TEST_F(ImageAccessTest, NothingIsWritten) {
-  Start(/*watch_global_secret=*/false);
-  EXPECT_EQ(api_.CountWrites(), 0);
-  EXPECT_EQ(api_.CountCalls("leases"), 0);
-}
-
 }  // namespace
 }  // namespace cluster_controller

@@ -20,6 +20,7 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/call_kind.h"
+#include "kube/testing/counting_observer.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -40,18 +41,6 @@ using namespace std::chrono_literals;
 constexpr int kPods = 200;
 // Added, architectures required, gate removed.
 constexpr int kEventsOfAPod = 3;
-
-struct CountingObserver final : kube::ControllerObserver {
-  void OnDepth(size_t) override {}
-  void OnAdded() override {}
-  void OnRetried() override {}
-  void OnTaken(kube::TimePoint, kube::TimePoint) override {}
-  void OnDone(kube::TimePoint, kube::TimePoint) override {}
-  void OnActiveWorkers(int) override {}
-  void OnReconciled(Ending, bool, kube::Duration) override { ++reconciles; }
-
-  int reconciles = 0;
-};
 
 class PodRequestsTest : public testing::Test {
  protected:
@@ -120,7 +109,7 @@ class PodRequestsTest : public testing::Test {
                                              }}};
   kube::Metrics metrics_;
   PlacementMetrics metrics_of_pods_{metrics_};
-  CountingObserver observer_;
+  kube::CountingObserver observer_;
   KnownPods known_{clock_};
   ShardWatch shards_{clock_};
   std::unique_ptr<Leader> term_;

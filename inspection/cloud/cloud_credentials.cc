@@ -61,20 +61,6 @@ const CloudCredentials::Login* CloudCredentials::ValidLogin(const std::string& s
   return login != nullptr && clock_.Now() < login->valid_until ? login : nullptr;
 }
 
-Async<> CloudCredentials::WaitFor(std::shared_ptr<Running> other, kube::TimePoint deadline) {
-  co_await kube::IgnoreCancellation();
-  auto executor = co_await kube::asio::this_coro::executor;
-  kube::Alarm alarm(clock_, [other] { other->done.NotifyAll(); });
-  alarm.Set(executor, deadline);
-  while (!other->ended) {
-    if (clock_.Now() >= deadline)
-      co_return Error::DeadlineExceeded("wait for the request of another image");
-    Result<void> waited = co_await other->done.Wait();
-    if (!waited) co_return waited.error();
-  }
-  co_return kube::Ok();
-}
-
 bool CloudCredentials::IsNew(const CloudRegistry& registry, const std::string& scope) {
   return logins_.Find(scope) == nullptr && !registries_.Names(registry.host);
 }
@@ -149,22 +135,23 @@ Async<Credential> CloudCredentials::For(std::string host, std::string ns,
     // What is valid is used while another image's request renews it, and if that failed.
     if (login != nullptr) co_return login->credential;
     if (failed) co_return failure->error;
-    std::shared_ptr<Running> other = found->second;
-    Result<void> waited = co_await WaitFor(std::move(other), turn_deadline);
+    std::shared_ptr<RunningCall> other = found->second;
+    std::string about = "wait for the request of another image";
+    Result<void> waited =
+        co_await RunningCall::Wait(std::move(other), clock_, turn_deadline, std::move(about));
     if (!waited) co_return waited.error().Prefix("credential of " + scope);
   }
   if (clock_.Now() >= deadline)
     co_return Error::DeadlineExceeded("credential of " + scope + ": no time is left");
 
-  auto own = std::make_shared<Running>();
+  auto own = std::make_shared<RunningCall>();
   running_[scope] = own;
   // Those that wait for the same one.
   new_changed_.NotifyAll();
   Result<Credential> credential =
       co_await Exchange(std::move(exchange), scope, *registry, deadline);
-  own->ended = true;
   running_.erase(scope);
-  own->done.NotifyAll();
+  own->End();
   const Login* login = ValidLogin(scope);
   if (!credential && login != nullptr) co_return login->credential;
   co_return credential;

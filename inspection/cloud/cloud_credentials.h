@@ -24,6 +24,7 @@
 #include "inspection/cloud/token_exchange.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/namespace_turns.h"
+#include "inspection/config/running_call.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
@@ -74,14 +75,9 @@ class CloudCredentials {
     kube::Error error;
     kube::TimePoint expires;
   };
-  struct Running {
-    kube::Notifier done;
-    bool ended = false;
-  };
 
   // The login of `scope` while it is valid, else nullptr.
   const Login* ValidLogin(const std::string& scope);
-  kube::Async<> WaitFor(std::shared_ptr<Running> other, kube::TimePoint deadline);
   bool IsNew(const CloudRegistry& registry, const std::string& scope);
   kube::Async<NamespaceTurns::Turn> TakeNew(CloudRegistry registry, std::string scope,
                                             std::string ns, kube::TimePoint deadline);
@@ -95,7 +91,7 @@ class CloudCredentials {
   // By scope. An expired login shows that the scope is known.
   kube::LruMap<Login> logins_{kMaxScopes};
   kube::LruMap<Failure> failures_{kMaxScopes};
-  std::map<std::string, std::shared_ptr<Running>> running_;
+  std::map<std::string, std::shared_ptr<RunningCall>> running_;
   std::shared_ptr<NamespaceTurns> new_turns_;
   double new_allowance_ = kMaxNewPerMinute;
   kube::TimePoint refilled_;

@@ -10,7 +10,6 @@
 #include "inspection/base/outage.h"
 #include "inspection/base/timing.h"
 #include "inspection/config/host_match.h"
-#include "kube/base/alarm.h"
 #include "kube/client/command.h"
 #include "kube/codec/yaml.h"
 #include "kube/types/list_at.h"
@@ -375,36 +374,22 @@ Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider
     if (cached != nullptr) co_return cached->keyring;
     auto found = running_.find(run);
     if (found == running_.end()) break;
-    std::shared_ptr<RunningPlugin> other = found->second;
-    Result<void> waited = co_await WaitFor(std::move(other), attempt.turn);
+    std::shared_ptr<RunningCall> other = found->second;
+    std::string about = "wait for the program that runs for another image";
+    Result<void> waited =
+        co_await RunningCall::Wait(std::move(other), clock_, attempt.turn, std::move(about));
     if (!waited) co_return waited.error().Prefix(provider.name);
   }
-  auto own = std::make_shared<RunningPlugin>();
+  auto own = std::make_shared<RunningCall>();
   running_[run] = own;
   Result<Keyring> keyring = co_await RunInTurn(provider, image, recipient, attempt);
   if (!keyring && !attempt.is_own_failure && keyring.error().code() != kube::Code::kCancelled) {
     Keep(KeysOf(provider, image, recipient).back(), recipient,
          {keyring, clock_.Now() + kPluginFailureLifetime});
   }
-  own->ended = true;
   running_.erase(run);
-  own->done.NotifyAll();
+  own->End();
   co_return keyring;
-}
-
-Async<> CredentialProviders::WaitFor(std::shared_ptr<RunningPlugin> other,
-                                     kube::TimePoint deadline) {
-  co_await kube::IgnoreCancellation();
-  auto executor = co_await kube::asio::this_coro::executor;
-  kube::Alarm alarm(clock_, [other] { other->done.NotifyAll(); });
-  alarm.Set(executor, deadline);
-  while (!other->ended) {
-    if (clock_.Now() >= deadline)
-      co_return Error::DeadlineExceeded("wait for the program that runs for another image");
-    Result<void> waited = co_await other->done.Wait();
-    if (!waited) co_return waited.error();
-  }
-  co_return kube::Ok();
 }
 
 // Tenants decide how many service accounts there are.

@@ -29,10 +29,10 @@
 #include "inspection/config/credentials.h"
 #include "inspection/config/namespace_lru_map.h"
 #include "inspection/config/namespace_turns.h"
+#include "inspection/config/running_call.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
-#include "kube/base/notifier.h"
 
 namespace inspection {
 
@@ -141,10 +141,6 @@ class CredentialProviders {
     kube::Result<Keyring> keyring;
     kube::TimePoint expires;
   };
-  struct RunningPlugin {
-    kube::Notifier done;
-    bool ended = false;
-  };
 
   // Whom an answer is for.
   struct Recipient {
@@ -182,7 +178,6 @@ class CredentialProviders {
                                SharedPodIdentity pod, Attempt& attempt);
   kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image,
                                  Recipient recipient, Attempt& attempt);
-  kube::Async<> WaitFor(std::shared_ptr<RunningPlugin> other, kube::TimePoint deadline);
   kube::Async<Keyring> RunInTurn(const CredentialProvider& provider, const Reference& image,
                                  const Recipient& recipient, Attempt& attempt);
   kube::Async<Keyring> Run(const CredentialProvider& provider, const Reference& image,
@@ -195,7 +190,7 @@ class CredentialProviders {
   // What tenants' pods add drops nothing that all pods use.
   NamespaceLruMap<CachedAnswer> account_answers_{kMaxAccountAnswers, kMaxNamespaceAnswers};
   // By provider and recipient.
-  std::map<std::string, std::shared_ptr<RunningPlugin>> running_;
+  std::map<std::string, std::shared_ptr<RunningCall>> running_;
   // Of programs with tokens, by provider.
   std::map<std::string, std::shared_ptr<NamespaceTurns>> turns_;
 };

@@ -31,6 +31,7 @@
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/metrics/metrics.h"
+#include "kube/testing/counting_observer.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -84,18 +85,6 @@ class HangingClient final : public kube::Client {
 
   kube::Client& api_;
   kube::Notifier resumed_;
-};
-
-struct CountingObserver final : kube::ControllerObserver {
-  void OnDepth(size_t) override {}
-  void OnAdded() override {}
-  void OnRetried() override {}
-  void OnTaken(kube::TimePoint, kube::TimePoint) override {}
-  void OnDone(kube::TimePoint, kube::TimePoint) override {}
-  void OnActiveWorkers(int) override {}
-  void OnReconciled(Ending, bool, kube::Duration) override { ++reconciles; }
-
-  int reconciles = 0;
 };
 
 class TemplateFeatureTest : public testing::Test {
@@ -195,7 +184,7 @@ class TemplateFeatureTest : public testing::Test {
   kube::Metrics all_metrics_;
   cluster_controller::PlacementMetrics placement_metrics_{all_metrics_};
   TemplateMetrics metrics_{all_metrics_};
-  CountingObserver observer_;
+  kube::CountingObserver observer_;
   cluster_controller::InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   cluster_controller::PodInspector inspector_{queue_, secrets_, node_images_, placement_metrics_,
                                               clock_};

@@ -6,6 +6,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "kube/admission/review_parser.h"
 #include "kube/types/object_name.h"
 
 namespace ephemeral {
@@ -13,10 +14,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Kubernetes' own limit is far lower. simdjson does not recurse, so the stack is safe at any depth.
-constexpr size_t kMaxDepth = 200;
-// The parser keeps about fifteen times this; what a rare larger review needs is freed afterwards.
-constexpr size_t kKeptBytes = 64 * 1024;
 // As PullSecrets::NamesIn().
 constexpr size_t kMaxPullSecrets = 32;
 // Longer ones are not valid: names of containers are DNS labels.
@@ -95,37 +92,9 @@ bool IsOfEphemeralContainers(dom::element request) {
          StringAt(resource, "resource") == "pods";
 }
 
-}  // namespace
-
-struct EphemeralReviewReader::Parser {
-  dom::parser dom;
-};
-
-EphemeralReviewReader::EphemeralReviewReader() = default;
-EphemeralReviewReader::~EphemeralReviewReader() = default;
-
-kube::Result<EphemeralReview> EphemeralReviewReader::Read(std::string_view body) {
-  if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
-    parser_ = std::make_unique<Parser>();
-    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
-      return kube::Error::Internal("out of memory");
-  }
-  dom::element root;
-  simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
-  if (error != simdjson::SUCCESS) {
-    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") +
-                                simdjson::error_message(error));
-  }
-  if (StringAt(root, "kind") != "AdmissionReview" ||
-      StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
-    return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
-  }
-  dom::element request;
-  if (!ObjectAt(root, "request", request))
-    return kube::Error::Invalid("AdmissionReview without a request");
+kube::Result<EphemeralReview> ReadRequest(dom::element request) {
   EphemeralReview review;
   std::string_view uid = StringAt(request, "uid");
-  if (uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
   if (uid.size() > kMaxUid) {
     return kube::Error::Invalid("AdmissionReview with a request.uid of more than " +
                                 std::to_string(kMaxUid) + " bytes");
@@ -140,6 +109,18 @@ kube::Result<EphemeralReview> EphemeralReviewReader::Read(std::string_view body)
   review.node = NameAt(spec, "nodeName");
   ReadContainers(request, spec, review);
   ReadPullSecrets(spec, review);
+  return review;
+}
+
+}  // namespace
+
+EphemeralReviewReader::EphemeralReviewReader() : parser_(std::make_unique<kube::ReviewParser>()) {}
+EphemeralReviewReader::~EphemeralReviewReader() = default;
+
+kube::Result<EphemeralReview> EphemeralReviewReader::Read(std::string_view body) {
+  kube::Result<dom::element> request = parser_->Parse(body);
+  kube::Result<EphemeralReview> review = request ? ReadRequest(*request) : request.error();
+  parser_->Shrink();
   return review;
 }
 

@@ -13,6 +13,10 @@
 #include "kube/base/error.h"
 #include "kube/types/core.pb.h"
 
+namespace kube {
+class ReviewParser;
+}
+
 namespace ephemeral {
 
 // New ephemeral containers that are examined; `kubectl debug` adds one.
@@ -46,11 +50,11 @@ class EphemeralReviewReader {
   // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request, whose uid
   // has at most kMaxUid bytes, and nothing in it is nested deeper than 200 levels. A review of
   // something else adds no containers.
+  // The memory that a large one needs is free again afterwards.
   kube::Result<EphemeralReview> Read(std::string_view body);
 
  private:
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<kube::ReviewParser> parser_;
 };
 
 }  // namespace ephemeral

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ephemeral-containers/webhook/testing/reviews.h"
+#include "kube/testing/heap.h"
 #include "kube/testing/matchers.h"
 #include "kube/types/unstructured.h"
 
@@ -119,6 +120,20 @@ TEST_F(EphemeralReviewTest, ALongUidIsInvalid) {
   EXPECT_EQ(Read(review).uid.size(), kMaxUid);
   review["request"]["uid"] = std::string(kMaxUid + 1, 'u');
   EXPECT_THAT(reader_.Read(kube::DumpJson(review)), FailsWith(Code::kInvalid));
+}
+
+// The next one may come after days.
+TEST_F(EphemeralReviewTest, TheMemoryOfALargeReviewIsFreed) {
+  if (!kube::kHeapIsMeasured) GTEST_SKIP() << "a sanitizer has a heap of its own";
+  Json review = ReviewOf({});
+  review["request"]["object"]["metadata"]["annotations"] = {{"a", std::string(3 << 20, 'x')}};
+  const std::string large = kube::DumpJson(review);
+  const std::string invalid = large.substr(0, large.size() - 1);
+  const size_t before = kube::HeapInUse();
+  EXPECT_THAT(reader_.Read(large), kube::IsOk());
+  EXPECT_LT(kube::HeapInUse(), before + (1 << 20));
+  EXPECT_THAT(reader_.Read(invalid), FailsWith(Code::kInvalid));
+  EXPECT_LT(kube::HeapInUse(), before + (1 << 20));
 }
 
 TEST_F(EphemeralReviewTest, WhatIsNoReviewIsInvalid) {

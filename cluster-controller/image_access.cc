@@ -14,10 +14,11 @@ ImageAccess::ImageAccess(kube::Executor executor, kube::Client& client, kube::Cl
       cluster_configs_(client, clock, {}),
       config_maps_(client, clock, {.ns = options.ns}),
       images_(inspection::NewImageInspector(std::move(executor), clock,
-                                            {.account_tokens = options.account_tokens,
+                                            {.timeout = options.inspection_timeout,
+                                             .account_tokens = options.account_tokens,
                                              .cloud = std::move(options.cloud),
                                              .trace = {}})),
-      secrets_(client, clock),
+      secrets_(client, clock, options.secret_read_timeout),
       openshift_(client),
       system_config_(std::move(options.ns), std::move(options.files), cluster_configs_,
                      config_maps_, *images_, secrets_, openshift_.config()) {

@@ -11,6 +11,7 @@
 // Thread: the client's.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,7 @@
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/system_config.h"
+#include "inspection/base/timing.h"
 #include "inspection/cloud/cloud_options.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/config/node_files.h"
@@ -42,6 +44,9 @@ struct ImageAccessOptions {
   inspection::AccountTokens* account_tokens = nullptr;
   // Whether the global pull secret is watched, which needs a right. If not, it is read each time.
   bool watch_global_secret = true;
+  // Of the inspection of one image, and of the read of one pull secret.
+  std::chrono::milliseconds inspection_timeout = inspection::kInspectionTimeout;
+  std::chrono::milliseconds secret_read_timeout = kSecretReadTimeout;
 };
 
 class ImageAccess {

@@ -60,7 +60,8 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images& images)
   Result<void> checked = CheckImages(images.images);
   if (!checked) co_return checked.error();
   if (!images.keyring) {
-    Result<inspection::SharedKeyring> read = co_await secrets_.For(images.pod.ns, images.secrets);
+    Result<inspection::SharedKeyring> read =
+        co_await secrets_.For(images.pod.ns, images.secrets, images.deadline);
     if (!read) co_return read.error();
     images.keyring = std::move(*read);
   }

@@ -60,6 +60,8 @@ class PodInspector {
     std::vector<std::string> secrets;
     // The credentials in `secrets` and the global ones, once they have been read.
     std::optional<inspection::SharedKeyring> keyring = std::nullopt;
+    // No read of a Secret starts after it.
+    kube::TimePoint deadline = kube::TimePoint::max();
 
     static Images Of(const kube::core::Pod& pod);
   };

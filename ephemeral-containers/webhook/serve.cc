@@ -30,12 +30,15 @@ kube::Async<> ServeWarnings(kube::Program& program, cluster_controller::ImageAcc
   if (!done) co_return done;
   // It has no right to watch the global pull secret, and reads it for each review.
   images.watch_global_secret = false;
+  images.secret_read_timeout = kSecretReadTimeout;
   cluster_controller::ImageAccess access(program.executor(), program.client(), program.clock(),
                                          std::move(images));
   cluster_controller::InspectionMetrics metrics(program.metrics());
   cluster_controller::InspectionQueue queue(access.images(), program.clock(), program.tasks(),
                                             metrics);
-  cluster_controller::PodInspector inspector(queue, access.secrets(), metrics, program.clock());
+  cluster_controller::PodInspectorOptions inspector_options{.readers = kSecretReaders};
+  cluster_controller::PodInspector inspector(queue, access.secrets(), metrics, program.clock(),
+                                             inspector_options);
   WarningWebhook webhook(queue, inspector, program.executor(), program.client(), program.clock(),
                          program.tasks(), program.metrics());
   program.health().AddReadiness("configuration", [&access]() -> kube::Result<> {

@@ -195,12 +195,15 @@ kube::asio::awaitable<void> WarningWebhook::ExamineImages(SharedExamination exam
     Pod pod = PodWith(review, review.added[i], key);
     waiting_.emplace(key, examination);
     examination->woken.insert(key);
-    unknown.emplace(std::move(key), Unknown{&review.added[i], PodInspector::Images::Of(pod)});
+    PodInspector::Images images = PodInspector::Images::Of(pod);
+    images.deadline = examination->deadline;
+    unknown.emplace(std::move(key), Unknown{&review.added[i], std::move(images)});
   }
-  // The Secrets are read once.
+  // The Secrets are read once, also if that fails.
   std::optional<inspection::SharedKeyring> keyring;
+  bool unreadable = false;
   bool cancelled = false;
-  while (!unknown.empty() && !cancelled && clock_.Now() < examination->deadline) {
+  while (!unknown.empty() && !cancelled && !unreadable && clock_.Now() < examination->deadline) {
     const std::set<ObjectKey> woken = std::exchange(examination->woken, {});
     for (const ObjectKey& key : woken) {
       auto next = unknown.find(key);
@@ -211,6 +214,11 @@ kube::asio::awaitable<void> WarningWebhook::ExamineImages(SharedExamination exam
       Result<std::optional<PodImages>> images = co_await inspector_.InspectImages(wanted);
       keyring = wanted.keyring;
       if (images && !*images) continue;
+      unreadable = !images && !keyring;
+      if (unreadable) {
+        VLOG(1) << "uid=" << kube::OneLine(review.uid) << " " << images.error();
+        break;
+      }
       if (!images) {
         skipped_.inspection.Increment();
         VLOG(1) << "uid=" << kube::OneLine(review.uid) << " " << images.error();
@@ -224,17 +232,18 @@ kube::asio::awaitable<void> WarningWebhook::ExamineImages(SharedExamination exam
       waiting_.erase(key);
       unknown.erase(next);
     }
-    while (!unknown.empty() && !cancelled && examination->woken.empty() &&
+    while (!unknown.empty() && !cancelled && !unreadable && examination->woken.empty() &&
            clock_.Now() < examination->deadline) {
       Result<> waited = co_await examination->changed.Wait();
       cancelled = !waited;
     }
   }
   // The inspections go on: the next request may find their results in the cache.
+  const bool late = clock_.Now() >= examination->deadline;
   for (const auto& [key, image] : unknown) {
     inspector_.Forget(key);
     waiting_.erase(key);
-    skipped_.deadline.Increment();
+    (unreadable && !late ? skipped_.inspection : skipped_.deadline).Increment();
   }
 }
 

@@ -42,6 +42,12 @@ inline constexpr kube::FairShareOptions kReviews{
 // From the arrival of a review to its answer. The API server has the rest of kTimeout for the way.
 inline constexpr std::chrono::milliseconds kAnswerWithin{4'000};
 static_assert(kAnswerWithin < kTimeout);
+// Of one pull secret: what hangs ends soon after the answer.
+inline constexpr std::chrono::milliseconds kSecretReadTimeout{1'000};
+// Reviews whose pull secrets are being read. Some namespaces with many secrets keep no other one
+// from reading its own.
+inline constexpr kube::FairShareOptions kSecretReaders{
+    .per_namespace = 4, .total = 12, .first_always_enters = true};
 
 class WarningWebhook {
  public:
@@ -70,7 +76,7 @@ class WarningWebhook {
     kube::Counter& busy;        // kReviews
     kube::Counter& containers;  // EphemeralReview::left_out
     kube::Counter& node;        // the platform of the node cannot be read
-    kube::Counter& inspection;  // the image cannot be inspected
+    kube::Counter& inspection;  // the image cannot be inspected, or the pull secrets not be read
     kube::Counter& deadline;    // not known within kAnswerWithin
   };
   struct Reviews {

@@ -58,6 +58,10 @@ class WarningWebhookTest : public testing::Test {
     labels[std::string(api::kArchLabel)] = architecture;
     api_.Create(node);
   }
+  static void UseSecrets(Json& review, const std::vector<std::string>& names) {
+    Json& secrets = review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array();
+    for (const std::string& name : names) secrets.push_back({{"name", name}});
+  }
   static Json Adds(const std::string& image, const std::string& ns = "shop") {
     return ReviewOf({EphemeralContainer("debugger", image)}, {}, "worker-3", ns);
   }
@@ -122,7 +126,8 @@ class WarningWebhookTest : public testing::Test {
   cluster_controller::InspectionMetrics inspection_metrics_{metrics_};
   cluster_controller::InspectionQueue queue_{images_, clock_, tasks_, inspection_metrics_};
   cluster_controller::PullSecrets secrets_{client_, clock_};
-  cluster_controller::PodInspector inspector_{queue_, secrets_, inspection_metrics_, clock_};
+  cluster_controller::PodInspector inspector_{
+      queue_, secrets_, inspection_metrics_, clock_, {.readers = kSecretReaders}};
   WarningWebhook webhook_{queue_, inspector_, io_.get_executor(), client_, clock_,
                           tasks_, metrics_};
 };
@@ -171,7 +176,7 @@ TEST_F(WarningWebhookTest, ImagesAreInspectedWithThePullSecretsOfThePod) {
   api_.Create(secret);
   images_.SetDefault(ArchitectureSet{"amd64"});
   Json review = ReviewOf({EphemeralContainer("debugger", "r.io/x:1", "Always")});
-  review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array({{{"name", "pull"}}});
+  UseSecrets(review, {"pull"});
   EXPECT_THAT(Warnings(review), SizeIs(1));
   ASSERT_THAT(images_.requests(), SizeIs(1));
   const inspection::ImageRequest& request = images_.requests()[0];
@@ -223,7 +228,7 @@ TEST_F(WarningWebhookTest, AnApiServerThatHangsDelaysTheAnswerByABoundedTime) {
   client_.Hold("/secrets/");
   images_.SetDefault(ArchitectureSet{"amd64"});
   Json review = Adds("x:1");
-  review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array({{{"name", "pull"}}});
+  UseSecrets(review, {"pull"});
   SharedAsked asked = Ask(review);
   Advance(kAnswerWithin);
   ASSERT_TRUE(asked->answered);
@@ -278,8 +283,7 @@ TEST_F(WarningWebhookTest, TheSecretsOfAReviewAreReadOnce) {
   for (size_t i = 0; i < kMaxContainers; ++i)
     many.push_back(EphemeralContainer("c" + std::to_string(i), "r.io/x:" + std::to_string(i)));
   Json review = ReviewOf(many);
-  review["request"]["object"]["spec"]["imagePullSecrets"] =
-      Json::array({{{"name", "one"}}, {{"name", "two"}}});
+  UseSecrets(review, {"one", "two"});
   SharedAsked asked = Ask(review);
   for (size_t i = 0; i < kMaxContainers; ++i) {
     EXPECT_FALSE(asked->answered);
@@ -296,15 +300,52 @@ TEST_F(WarningWebhookTest, TheSecretsOfAReviewAreReadOnce) {
 TEST_F(WarningWebhookTest, AfterTheDeadlineNoFurtherCallIsMade) {
   client_.Hold("/secrets/");
   Json review = ReviewOf({EphemeralContainer("a", "x:1"), EphemeralContainer("b", "y:1")});
-  review["request"]["object"]["spec"]["imagePullSecrets"] = Json::array({{{"name", "pull"}}});
-  api_.FailNext(kube::Error::Unavailable("503"), "/secrets/pull", 10);
+  UseSecrets(review, {"one", "two", "three"});
   SharedAsked asked = Ask(review);
   Advance(kAnswerWithin);
   EXPECT_TRUE(asked->answered);
   client_.Release();
   kube::Drain(io_);
   EXPECT_EQ(client_.waiting(), 0);
-  EXPECT_EQ(api_.CountCalls("/secrets/pull"), 1);
+  EXPECT_EQ(api_.CountCalls("/secrets/"), 1);
+  ExpectSkipped("deadline", 2);
+}
+
+// An API server that fails is not asked again for each container.
+TEST_F(WarningWebhookTest, SecretsThatCannotBeReadAreReadOnce) {
+  std::vector<Json> many;
+  for (size_t i = 0; i < kMaxContainers; ++i)
+    many.push_back(EphemeralContainer("c" + std::to_string(i), "x:" + std::to_string(i)));
+  Json review = ReviewOf(many);
+  UseSecrets(review, {"one", "two"});
+  api_.FailNext(kube::Error::Unavailable("503"), "/secrets/", 100);
+  EXPECT_THAT(Warnings(review), IsEmpty());
+  EXPECT_EQ(api_.CountCalls("/secrets/"), 1);
+  ExpectSkipped("inspection", static_cast<int>(kMaxContainers));
+  EXPECT_THAT(images_.inspected(), IsEmpty());
+}
+
+// Whatever the number of other namespaces with many Secrets that are read slowly.
+TEST_F(WarningWebhookTest, TheSecretsOfANewNamespaceAreReadSoon) {
+  images_.SetDefault(ArchitectureSet{"amd64"});
+  client_.Hold("/secrets/slow-");
+  std::vector<SharedAsked> all;
+  for (size_t i = 0; i < kSecretReaders.total; ++i) {
+    Json review = Adds("x:1", "ns" + std::to_string(i / kSecretReaders.per_namespace));
+    std::string name = "slow-" + std::to_string(i);
+    UseSecrets(review, {name + "-a", name + "-b", name + "-c"});
+    all.push_back(Ask(review));
+  }
+  Json review = Adds("x:1", "another");
+  UseSecrets(review, {"own"});
+  SharedAsked modest = Ask(review);
+  client_.Release(static_cast<int>(kSecretReaders.total));
+  kube::Drain(io_);
+  for (const SharedAsked& asked : all) EXPECT_FALSE(asked->answered);
+  EXPECT_TRUE(modest->answered);
+  EXPECT_THAT(modest->warnings, SizeIs(1));
+  client_.Release();
+  kube::Drain(io_);
 }
 
 // A large review that waits keeps no memory of the server from others.

@@ -147,7 +147,7 @@ kube::Async<std::vector<std::string>> WarningWebhook::WarningsFor(EphemeralRevie
     co_return std::vector<std::string>();
   // No pod has this name: see PodInspector::IsPod().
   ObjectKey place{review.ns, review.pod + "/" + std::to_string(++last_)};
-  if (!places_.Enter(place)) {
+  if (places_.taken() >= kMaxReviews || !places_.Enter(place)) {
     places_.Leave(place);
     skipped_.busy.Increment();
     VLOG(1) << "uid=" << kube::OneLine(review.uid) << " too many reviews are examined";

@@ -36,12 +36,17 @@
 namespace ephemeral {
 
 // Reviews that are examined at a time; further ones are allowed at once. Some namespaces that take
-// all places take none from the others: the server's connections bound the sum.
+// all places take none from the others, up to the maximum: a task may outlive its answer, so the
+// server's connections do not bound them.
 inline constexpr kube::FairShareOptions kReviews{
     .per_namespace = 8, .total = 64, .first_always_enters = true};
+inline constexpr size_t kMaxReviews = 256;
 // From the arrival of a review to its answer. The API server has the rest of kTimeout for the way.
 inline constexpr std::chrono::milliseconds kAnswerWithin{4'000};
 static_assert(kAnswerWithin < kTimeout);
+// Of the inspection of one image: what hangs takes the places of other namespaces' images for no
+// longer. A result that comes after the answer is for the next review.
+inline constexpr std::chrono::milliseconds kInspectWithin{5'000};
 // Of one pull secret: what hangs ends soon after the answer.
 inline constexpr std::chrono::milliseconds kSecretReadTimeout{1'000};
 // Reviews whose pull secrets are being read. Some namespaces with many secrets keep no other one
@@ -73,7 +78,7 @@ class WarningWebhook {
   // Why there is no warning about a container, or about those of a whole review.
   struct Skipped {
     explicit Skipped(kube::Metrics& metrics);
-    kube::Counter& busy;        // kReviews
+    kube::Counter& busy;        // kReviews, kMaxReviews
     kube::Counter& containers;  // EphemeralReview::left_out
     kube::Counter& node;        // the platform of the node cannot be read
     kube::Counter& inspection;  // the image cannot be inspected, or the pull secrets not be read

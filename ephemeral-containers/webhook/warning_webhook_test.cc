@@ -276,6 +276,21 @@ TEST_F(WarningWebhookTest, ReviewsAtATimeAreBounded) {
   EXPECT_THAT(Warnings(Adds("x:1", "another")), SizeIs(1));
 }
 
+// Also of many namespaces with one review each.
+TEST_F(WarningWebhookTest, ReviewsOfAllNamespacesHaveAMaximum) {
+  std::vector<SharedAsked> all;
+  for (size_t i = 0; i < kMaxReviews; ++i)
+    all.push_back(Ask(Adds("hangs:1", "ns" + std::to_string(i))));
+  for (const SharedAsked& asked : all) EXPECT_FALSE(asked->answered);
+  ExpectSkipped("busy", 0);
+  images_.SetResult("x:1", ArchitectureSet{"amd64"});
+  EXPECT_THAT(Warnings(Adds("x:1", "another")), IsEmpty());
+  ExpectSkipped("busy", 1);
+  Advance(kAnswerWithin);
+  for (const SharedAsked& asked : all) EXPECT_TRUE(asked->answered);
+  EXPECT_THAT(Warnings(Adds("x:1", "another")), SizeIs(1));
+}
+
 // A review costs the API server as many reads as the pod has Secrets, however many containers it
 // adds, and whenever their images become known.
 TEST_F(WarningWebhookTest, TheSecretsOfAReviewAreReadOnce) {

@@ -191,15 +191,10 @@ TEST_F(ServerTest, APathThatIsNotAdmittedIsRefusedByItsHeader) {
 TEST_F(ServerTest, AHandlerThatWaitsCanReleaseTheMemoryOfItsBody) {
   options_.limits.total_body_bytes = 100'000;
   Start();
-  asio::steady_timer wait(context_, asio::steady_timer::time_point::max());
-  int waiting = 0;
-  server_->Handle("POST", "/release", [&](HttpCall call) -> Async<HttpReply> {
-    co_await IgnoreCancellation();
+  server_->Handle("POST", "/release", [this](HttpCall call) {
     std::string().swap(call.body);
     call.release();
-    ++waiting;
-    co_await wait.async_wait(kTuple);
-    co_return HttpReply{.body = "released"};
+    return WaitForRelease();
   });
   std::vector<TestReply> replies;
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -209,9 +204,9 @@ TEST_F(ServerTest, AHandlerThatWaitsCanReleaseTheMemoryOfItsBody) {
     clients.back()->StartRequest("POST", "/release", std::string(90'000, 'x'),
                                  [&](const TestReply& reply) { replies.push_back(reply); });
   }
-  EXPECT_TRUE(RunUntil(context_, [&] { return waiting == 3; }));
+  EXPECT_TRUE(RunUntil(context_, [&] { return waiting_ == 3; }));
   EXPECT_EQ(server_->body_bytes(), 0u);
-  wait.cancel();
+  release_.cancel();
   ASSERT_TRUE(RunUntil(context_, [&] { return replies.size() == 3; }));
   for (const TestReply& reply : replies) EXPECT_EQ(reply.status, 200);
 }

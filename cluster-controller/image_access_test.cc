@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <optional>
+#include <string>
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/testing/make_config.h"
@@ -74,6 +77,20 @@ TEST_F(ImageAccessTest, OrReadEachTime) {
   EXPECT_EQ(User(), "ann");
   EXPECT_EQ(api_.CountCalls("WATCH /api/v1/namespaces/ops/secrets"), 0);
   EXPECT_EQ(api_.CountCalls("GET /api/v1/namespaces/ops/secrets/global"), 2);
+}
+
+// Against a registry that accepts connections and says nothing.
+TEST_F(ImageAccessTest, AnInspectionEndsInTime) {
+  using boost::asio::ip::tcp;
+  tcp::acceptor registry(io_, {boost::asio::ip::address_v4::loopback(), 0});
+  access_.emplace(io_.get_executor(), api_, kube::RealClock(),
+                  ImageAccessOptions{.ns = "ops", .inspection_timeout = 50ms});
+  access_->Start(tasks_);
+  EXPECT_THAT(kube::Run(io_, access_->WaitForSync()), kube::IsOk());
+  std::string image = "127.0.0.1:" + std::to_string(registry.local_endpoint().port()) + "/app:1";
+  auto inspected = kube::Run(io_, access_->images().Inspect({.image = image}));
+  ASSERT_FALSE(inspected);
+  EXPECT_THAT(inspected.error().message(), testing::HasSubstr("inspect " + image));
 }
 
 }  // namespace

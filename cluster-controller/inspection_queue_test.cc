@@ -183,6 +183,38 @@ TEST_F(InspectionQueueTest, ANewNamespaceStartsAtOnce) {
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
 }
 
+// More of them than share the total: whose inspection ends first gives its place to a new
+// namespace.
+TEST_F(InspectionQueueTest, WithManySlowNamespacesANewOneIsTheNext) {
+  InspectionQueue queue(images_, clock_, tasks_, inspection_metrics_);
+  for (int ns = 0; ns < 12; ++ns) {
+    std::string name = "slow" + std::to_string(ns);
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_FALSE(
+          queue.Submit({name, "pod"}, {.image = name + "-" + std::to_string(i) + ".io/app"}));
+    }
+  }
+  kube::Drain(io_);
+  ASSERT_EQ(queue.in_flight(), 128u);
+  for (int ns = 0; ns < 12; ++ns) {
+    std::string fast = "fast" + std::to_string(ns);
+    EXPECT_FALSE(queue.Submit({fast, "pod"}, {.image = fast + ".io/app"}));
+  }
+  kube::Drain(io_);
+  std::vector<std::string> next;
+  for (int i = 0; i < 16; ++i) {
+    SetResult("slow0-" + std::to_string(i) + ".io/app", Error::DeadlineExceeded("no answer"));
+    next.push_back(images_.requests().back().image);
+  }
+  for (int ns = 0; ns < 12; ++ns)
+    EXPECT_THAT(next, ::testing::Contains("fast" + std::to_string(ns) + ".io/app"));
+  for (int ns = 0; ns < 12; ++ns) {
+    queue.Forget({"slow" + std::to_string(ns), "pod"});
+    queue.Forget({"fast" + std::to_string(ns), "pod"});
+  }
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
 // The first namespaces use the total: what becomes free goes to namespaces without any in flight.
 TEST_F(InspectionQueueTest, NamespacesTakeTurns) {
   for (int ns = 0; ns < 4; ++ns) {

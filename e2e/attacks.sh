@@ -63,6 +63,8 @@ attack "reviews of ephemeral containers that are hostile, too many, or wait for 
   //ephemeral-containers/webhook:warning_webhook_test '*'
 attack "reviews that do not come from the API server, and bodies that fill the server's memory" \
   //kube/server:https_server_test '*Admitted*:*ReleaseTheMemory*'
+attack "reviews of ephemeral containers that do not come from the API server" \
+  //ephemeral-containers/webhook:warning_server_test '*'
 attack "PodPlacementConfigs of many namespaces, gated by policy" \
   $flows 'GatingPoliciesFlow.ConfigsOfOtherNamespacesCostAPodNothing'
 attack "pods that say that they are an operand's, a DaemonSet's, or a mirror" \

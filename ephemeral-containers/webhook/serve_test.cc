@@ -135,7 +135,7 @@ TEST_F(ServeTest, IsNotReadyWithoutItsConfiguration) {
     return false;
   }));
   EXPECT_THAT(ops.Request("GET", "/readyz").body, HasSubstr("configuration"));
-  EXPECT_EQ(ops.Request("GET", "/readyz").status, 500);
+  EXPECT_EQ(ops.Request("GET", "/readyz").status, 503);
   EXPECT_EQ(ops.Request("GET", "/healthz").status, 200);
   process.Signal(SIGTERM);
   EXPECT_EQ(process.Wait(), 0) << process.output();

@@ -124,7 +124,8 @@ TEST_F(OperandCertificateTest, IsCheckedMoreOftenWhileANewAuthorityIsNotTrusted)
 
 TEST_F(OperandCertificateTest, AFailureIsTriedAgainAtOnce) {
   api_.FailNext(kube::Error::Unavailable("503"));
-  EXPECT_THAT(kube::Run(io_, certificate_.Ensure("test")), FailsWith(kube::Code::kUnavailable));
+  EXPECT_THAT(kube::Run(io_, certificate_.Ensure("test")),
+              kube::FailsWith(kube::Code::kUnavailable));
   EXPECT_EQ(certificate_.ca_bundle_pem(), "");
   Ensure();
   EXPECT_NE(certificate_.ca_bundle_pem(), "");

@@ -15,6 +15,7 @@ ImageAccess::ImageAccess(kube::Executor executor, kube::Client& client, kube::Cl
       config_maps_(client, clock, {.ns = options.ns}),
       images_(inspection::NewImageInspector(std::move(executor), clock,
                                             {.timeout = options.inspection_timeout,
+                                             .credentials_timeout = options.credentials_timeout,
                                              .account_tokens = options.account_tokens,
                                              .cloud = std::move(options.cloud),
                                              .trace = {}})),

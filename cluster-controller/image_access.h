@@ -44,8 +44,10 @@ struct ImageAccessOptions {
   inspection::AccountTokens* account_tokens = nullptr;
   // Whether the global pull secret is watched, which needs a right. If not, it is read each time.
   bool watch_global_secret = true;
-  // Of the inspection of one image, and of the read of one pull secret.
+  // Of the inspection of one image; of its credentials before, from plugins and clouds; of the read
+  // of one pull secret.
   std::chrono::milliseconds inspection_timeout = inspection::kInspectionTimeout;
+  std::chrono::milliseconds credentials_timeout = inspection::kCredentialsTimeout;
   std::chrono::milliseconds secret_read_timeout = kSecretReadTimeout;
 };
 

@@ -31,6 +31,7 @@ kube::Async<> ServeWarnings(kube::Program& program, cluster_controller::ImageAcc
   // It has no right to watch the global pull secret, and reads it for each review.
   images.watch_global_secret = false;
   images.inspection_timeout = kInspectWithin;
+  images.credentials_timeout = kInspectWithin;
   images.secret_read_timeout = kSecretReadTimeout;
   cluster_controller::ImageAccess access(program.executor(), program.client(), program.clock(),
                                          std::move(images));

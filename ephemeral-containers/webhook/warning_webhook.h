@@ -44,8 +44,9 @@ inline constexpr size_t kMaxReviews = 256;
 // From the arrival of a review to its answer. The API server has the rest of kTimeout for the way.
 inline constexpr std::chrono::milliseconds kAnswerWithin{4'000};
 static_assert(kAnswerWithin < kTimeout);
-// Of the inspection of one image: what hangs takes the places of other namespaces' images for no
-// longer. A result that comes after the answer is for the next review.
+// Of the inspection of one image, and of its credentials before: what hangs takes the places of
+// other namespaces' images for no longer. A result that comes after the answer is for the next
+// review.
 inline constexpr std::chrono::milliseconds kInspectWithin{5'000};
 // Of one pull secret: what hangs ends soon after the answer.
 inline constexpr std::chrono::milliseconds kSecretReadTimeout{1'000};

@@ -11,6 +11,8 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/testing/make_config.h"
+#include "inspection/base/timing.h"
+#include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -88,7 +90,9 @@ TEST_F(ImageAccessTest, AnInspectionEndsInTime) {
   access_->Start(tasks_);
   EXPECT_THAT(kube::Run(io_, access_->WaitForSync()), kube::IsOk());
   std::string image = "127.0.0.1:" + std::to_string(registry.local_endpoint().port()) + "/app:1";
+  kube::TimePoint start = kube::RealClock().Now();
   auto inspected = kube::Run(io_, access_->images().Inspect({.image = image}));
+  EXPECT_LT(kube::RealClock().Now() - start, inspection::kConnectTimeout) << "ended by another one";
   ASSERT_FALSE(inspected);
   EXPECT_THAT(inspected.error().message(), testing::HasSubstr("inspect " + image));
 }

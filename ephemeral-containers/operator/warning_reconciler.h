@@ -3,8 +3,8 @@
 // configures the API server once a replica is available, and until none has been for a while.
 // Otherwise everything is removed, the configuration first. There is one request.
 //
-// The path in the configuration is secret (secret_path.h). It follows a new key of the certificate
-// with a delay; until then the previous one is used, as the stored configuration has it.
+// The path in the configuration is secret: it has the token of the Secret (kPathKey), which stays
+// the same when the certificate is renewed. Whoever deletes it, or the Secret, gets another path.
 #pragma once
 
 #include <chrono>
@@ -69,10 +69,6 @@ class WarningReconciler final : public kube::Reconciler {
   // Whether no replica has been available for WarningTiming::start, which is reported.
   kube::Async<bool> Fails(const Rollout& rollout);
   void Report(std::optional<Problem> problem);
-  // Sets `path_`. `configured`: the configuration is stored.
-  kube::Async<> ChoosePath(bool configured);
-  // "" if the stored configuration has none.
-  kube::Async<std::string> StoredPath();
   kube::Async<kube::Outcome> Remove(const std::string& log);
 
   kube::Client& client_;
@@ -88,11 +84,6 @@ class WarningReconciler final : public kube::Reconciler {
   bool known_ = false;
   std::optional<Problem> problem_;
   std::optional<kube::TimePoint> unavailable_since_;
-  // Of the configuration; "" if not known.
-  std::string path_;
-  // That of the key, and since when.
-  std::string next_path_;
-  kube::TimePoint next_since_{};
 };
 
 }  // namespace operator_

@@ -97,6 +97,26 @@ TEST_F(WarningFeatureTest, AnOldClusterRoleStopsNothingElse) {
   EXPECT_TRUE(h_.Await([&] { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }));
 }
 
+// The Role of the operator's namespace, and the webhook's rights, are new as well.
+TEST_F(WarningFeatureTest, AConfigurationThatCannotBeWatchedIsReported) {
+  h_.api.FailNext(kube::Error::PermissionDenied("403"), kConfiguration.name, 25);
+  ASSERT_TRUE(h_.BringUpCluster());
+  SetPlugin(true);
+  ASSERT_TRUE(h_.Await([&] { return Deployed(); }));
+  h_.RollOut("ops", ephemeral::kWebhookName);
+  h_.Pass(60s);
+  EXPECT_EQ(Condition(), "none");
+  h_.Pass(75s);
+  EXPECT_EQ(Condition(), "False ConfigurationNotWatched");
+  EXPECT_THAT(h_.ClusterMessage(kEphemeralContainerWarningsAvailable),
+              testing::HasSubstr(kConfiguration.name));
+  EXPECT_FALSE(Configuration());
+  // The admin applies the rest.
+  for (int i = 0; i < 20 && !Configuration(); ++i) h_.Pass(60s);
+  EXPECT_TRUE(Configuration());
+  EXPECT_TRUE(h_.Await([&] { return Condition() == "none"; }));
+}
+
 TEST_F(WarningFeatureTest, TheApiServerCallsTheWebhookOnceItRuns) {
   ASSERT_TRUE(h_.BringUpCluster());
   SetPlugin(true);

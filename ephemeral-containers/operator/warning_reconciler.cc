@@ -68,7 +68,7 @@ Async<Outcome> WarningReconciler::Serve(api::ClusterPodPlacementConfig config,
   Result<> done = co_await Deploy(log);
   if (!done) co_return done.error();
   Rollout rollout = RolloutIn(store_, options_.ns, ephemeral::kWebhookName);
-  Result<bool> fails = co_await Fails(rollout);
+  Result<bool> fails = co_await Fails(rollout, watched);
   if (!fails) co_return fails.error();
   if (!watched) co_return Outcome::After(timing_.recheck);
   bool configured = store_.Get(kube::kValidatingWebhookConfigurations, kConfiguration).has_value();
@@ -94,21 +94,33 @@ Async<> WarningReconciler::Deploy(const std::string& log) {
   co_return done;
 }
 
-Async<bool> WarningReconciler::Fails(const Rollout& rollout) {
-  if (rollout.available) {
-    unavailable_since_.reset();
+Async<bool> WarningReconciler::Fails(const Rollout& rollout, bool watched) {
+  bool unavailable = Lasts(!rollout.available, unavailable_since_);
+  bool unwatched = Lasts(!watched, unwatched_since_);
+  if (unavailable) {
+    Result<std::optional<Problem>> problem =
+        co_await FindProblemOf(client_, options_.ns, std::string(ephemeral::kWebhookName), rollout);
+    if (!problem) co_return problem.error();
+    if (!*problem) *problem = Problem{"NoReplicaAvailable", "no reason is known"};
+    Report(std::move(*problem));
+  } else if (unwatched) {
+    Report(Problem{"ConfigurationNotWatched",
+                   "the operator cannot watch the ValidatingWebhookConfiguration " +
+                       kConfiguration.name + ": apply the operator's manifests again"});
+  } else if (rollout.available && watched) {
     Report(std::nullopt);
-    co_return false;
+  }
+  co_return unavailable;
+}
+
+bool WarningReconciler::Lasts(bool state, std::optional<kube::TimePoint>& since) const {
+  if (!state) {
+    since.reset();
+    return false;
   }
   kube::TimePoint now = clock_.Now();
-  if (!unavailable_since_) unavailable_since_ = now;
-  if (now < *unavailable_since_ + timing_.start) co_return false;
-  Result<std::optional<Problem>> problem =
-      co_await FindProblemOf(client_, options_.ns, std::string(ephemeral::kWebhookName), rollout);
-  if (!problem) co_return problem.error();
-  if (!*problem) *problem = Problem{"NoReplicaAvailable", "no reason is known"};
-  Report(std::move(*problem));
-  co_return true;
+  if (!since) since = now;
+  return now >= *since + timing_.start;
 }
 
 void WarningReconciler::Report(std::optional<Problem> problem) {
@@ -120,6 +132,7 @@ void WarningReconciler::Report(std::optional<Problem> problem) {
 
 Async<Outcome> WarningReconciler::Remove(const std::string& log) {
   unavailable_since_.reset();
+  unwatched_since_.reset();
   Report(std::nullopt);
   if (!Left()) {
     bool removed = std::exchange(removal_, std::nullopt).has_value();

@@ -32,7 +32,8 @@ struct WarningTiming {
   // API servers may call the webhook for a moment after its configuration was deleted.
   std::chrono::milliseconds settle{2'000};
   // Without a replica for this time, the webhook is reported and not configured: where a network
-  // loses the calls, each would wait for kTimeout.
+  // loses the calls, each would wait for kTimeout. If the configuration cannot be watched for this
+  // time, that is reported.
   std::chrono::milliseconds start{120'000};
 };
 
@@ -48,7 +49,7 @@ class WarningReconciler final : public kube::Reconciler {
   void OnReported(std::function<void()> listener) { on_reported_ = std::move(listener); }
   // Whether problem() is known.
   bool known() const { return known_; }
-  // Why the wanted webhook does not run; nullopt if it does or is not wanted.
+  // Why the wanted webhook does not run or is not called; nullopt if it is, or is not wanted.
   const std::optional<Problem>& problem() const { return problem_; }
   // Whether an object of the webhook is left.
   bool Left() const;
@@ -66,8 +67,11 @@ class WarningReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Serve(api::ClusterPodPlacementConfig config, const std::string& log);
   // The ServiceAccount, the certificate and the Deployment with all that belongs to it.
   kube::Async<> Deploy(const std::string& log);
-  // Whether no replica has been available for WarningTiming::start, which is reported.
-  kube::Async<bool> Fails(const Rollout& rollout);
+  // Whether no replica has been available for WarningTiming::start. That is reported, and also if
+  // the configuration could not be watched for this time.
+  kube::Async<bool> Fails(const Rollout& rollout, bool watched);
+  // Whether `state` has lasted for WarningTiming::start. `since`: when it began.
+  bool Lasts(bool state, std::optional<kube::TimePoint>& since) const;
   void Report(std::optional<Problem> problem);
   kube::Async<kube::Outcome> Remove(const std::string& log);
 
@@ -84,6 +88,7 @@ class WarningReconciler final : public kube::Reconciler {
   bool known_ = false;
   std::optional<Problem> problem_;
   std::optional<kube::TimePoint> unavailable_since_;
+  std::optional<kube::TimePoint> unwatched_since_;
 };
 
 }  // namespace operator_

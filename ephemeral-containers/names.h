@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 #include <string_view>
 
 namespace ephemeral {
@@ -14,6 +15,13 @@ inline constexpr std::string_view kWebhookConfigurationName = "multiarch-ephemer
 // The value of api::kOperandLabel.
 inline constexpr std::string_view kOperand = "ephemeral-containers-webhook";
 inline constexpr std::string_view kWarningsPath = "/ephemeral-container-warnings";
+// In the Secret of the webhook's certificate: a token (kube/crypto/secret_token.h), the secret last
+// part of the path. The operator writes that path into the configuration; the webhook admits no
+// other.
+inline constexpr std::string_view kPathKey = "path-token";
+inline std::string PathOf(std::string_view token) {
+  return std::string(kWarningsPath) + "/" + std::string(token);
+}
 
 // How long the API server waits for the webhook. Whoever adds a container waits as well.
 inline constexpr std::chrono::seconds kTimeout{5};

@@ -38,7 +38,8 @@ class WarningTerm final : public FeatureTerm {
       condition.state = {.status = false,
                          .reason = problem->reason,
                          .message = "the webhook " + std::string(ephemeral::kWebhookName) +
-                                    " does not run, so nobody is warned of ephemeral containers: " +
+                                    " does not run, or the API server does not call it, so nobody "
+                                    "is warned of ephemeral containers: " +
                                     problem->message};
     }
     return {std::move(condition)};

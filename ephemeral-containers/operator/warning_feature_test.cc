@@ -8,8 +8,8 @@
 #include <string>
 
 #include "ephemeral-containers/names.h"
-#include "ephemeral-containers/secret_path.h"
 #include "kube/base/error.h"
+#include "kube/crypto/secret_token.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
@@ -20,6 +20,7 @@ namespace {
 
 using kube::Json;
 using kube::ObjectKey;
+using kube::core::Secret;
 using namespace std::chrono_literals;
 
 class WarningFeatureTest : public testing::Test {
@@ -42,9 +43,16 @@ class WarningFeatureTest : public testing::Test {
   std::string Path() {
     return (*Configuration())["webhooks"][0]["clientConfig"]["service"].value("path", "");
   }
-  std::string PathOfKey() {
-    kube::core::Secret secret = *h_.api.Get<kube::core::Secret>(kKey);
-    return ephemeral::SecretPath(secret.data().at("tls.key"));
+  Secret OfWebhook() { return *h_.api.Get<Secret>(kKey); }
+  std::string PathOfSecret() {
+    return ephemeral::PathOf(OfWebhook().data().at(std::string(ephemeral::kPathKey)));
+  }
+  // An admin changed the Secret, and a reconcile sees it.
+  void AwaitCheck() {
+    h_.Pass(61s);
+    verbosity_ = verbosity_ == "Debug" ? "Trace" : "Debug";
+    h_.SetLogVerbosity(verbosity_);
+    h_.Pass(1s);
   }
   std::string Condition() { return h_.ClusterCondition(kEphemeralContainerWarningsAvailable); }
   bool Removed() {
@@ -66,6 +74,7 @@ class WarningFeatureTest : public testing::Test {
   const ObjectKey kKey{"ops", std::string(ephemeral::kWebhookName)};
   const ObjectKey kConfiguration{"", std::string(ephemeral::kWebhookConfigurationName)};
   Harness h_;
+  std::string verbosity_;
 };
 
 TEST_F(WarningFeatureTest, OffByDefault) {
@@ -88,6 +97,26 @@ TEST_F(WarningFeatureTest, AnOldClusterRoleStopsNothingElse) {
   EXPECT_TRUE(h_.Await([&] { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }));
 }
 
+// The Role of the operator's namespace, and the webhook's rights, are new as well.
+TEST_F(WarningFeatureTest, AConfigurationThatCannotBeWatchedIsReported) {
+  h_.api.FailNext(kube::Error::PermissionDenied("403"), kConfiguration.name, 25);
+  ASSERT_TRUE(h_.BringUpCluster());
+  SetPlugin(true);
+  ASSERT_TRUE(h_.Await([&] { return Deployed(); }));
+  h_.RollOut("ops", ephemeral::kWebhookName);
+  h_.Pass(60s);
+  EXPECT_EQ(Condition(), "none");
+  h_.Pass(75s);
+  EXPECT_EQ(Condition(), "False ConfigurationNotWatched");
+  EXPECT_THAT(h_.ClusterMessage(kEphemeralContainerWarningsAvailable),
+              testing::HasSubstr(kConfiguration.name));
+  EXPECT_FALSE(Configuration());
+  // The admin applies the rest.
+  for (int i = 0; i < 20 && !Configuration(); ++i) h_.Pass(60s);
+  EXPECT_TRUE(Configuration());
+  EXPECT_TRUE(h_.Await([&] { return Condition() == "none"; }));
+}
+
 TEST_F(WarningFeatureTest, TheApiServerCallsTheWebhookOnceItRuns) {
   ASSERT_TRUE(h_.BringUpCluster());
   SetPlugin(true);
@@ -102,25 +131,48 @@ TEST_F(WarningFeatureTest, TheApiServerCallsTheWebhookOnceItRuns) {
   EXPECT_NE((*Configuration())["webhooks"][0]["clientConfig"].value("caBundle", ""), "");
 }
 
-// Its certificate is renewed, or lost.
-TEST_F(WarningFeatureTest, TheSecretPathFollowsTheKeyOnceThePodsHaveIt) {
+TEST_F(WarningFeatureTest, ThePathIsSecretAndStaysWhenTheCertificateIsRenewed) {
   ASSERT_TRUE(BringUp());
   const std::string path = Path();
-  EXPECT_EQ(path, PathOfKey());
-  h_.api.Delete<kube::core::Secret>(kKey);
-  h_.Pass(61s);
-  h_.SetLogVerbosity("Debug");
-  ASSERT_TRUE(h_.Await([&] { return h_.SecretExists(kKey); }));
-  ASSERT_NE(path, PathOfKey());
-  h_.Pass(ephemeral::kNewPathAfter - 20s);
+  EXPECT_EQ(path, PathOfSecret());
+  EXPECT_TRUE(kube::IsSecretToken(path.substr(ephemeral::PathOf("").size()))) << path;
+  // As after an upgrade that changes the names of the certificate.
+  Secret secret = OfWebhook();
+  const std::string key = secret.data().at("tls.key");
+  secret.mutable_data()->erase("tls.crt");
+  secret.mutable_data()->erase("tls.key");
+  h_.api.Update(secret);
+  AwaitCheck();
+  ASSERT_TRUE(OfWebhook().data().contains("tls.key"));
+  EXPECT_NE(OfWebhook().data().at("tls.key"), key);
+  EXPECT_EQ(PathOfSecret(), path);
   EXPECT_EQ(Path(), path);
-  // Another leader does not know since when.
   h_.StopOperator();
   h_.StartOperator();
   h_.Pass(30s);
   EXPECT_EQ(Path(), path);
-  h_.Pass(ephemeral::kNewPathAfter);
-  EXPECT_EQ(Path(), PathOfKey());
+}
+
+// The webhook follows the Secret at once, so the API server must get the path with it.
+TEST_F(WarningFeatureTest, ALostTokenIsReplacedTogetherWithThePath) {
+  ASSERT_TRUE(BringUp());
+  const std::string first = Path();
+  Secret secret = OfWebhook();
+  const std::string certificate = secret.data().at("tls.crt");
+  secret.mutable_data()->erase(std::string(ephemeral::kPathKey));
+  h_.api.Update(secret);
+  AwaitCheck();
+  ASSERT_TRUE(OfWebhook().data().contains(std::string(ephemeral::kPathKey)));
+  const std::string second = Path();
+  EXPECT_NE(second, first);
+  EXPECT_EQ(second, PathOfSecret());
+  EXPECT_EQ(OfWebhook().data().at("tls.crt"), certificate);
+
+  h_.api.Delete<Secret>(kKey);
+  AwaitCheck();
+  ASSERT_TRUE(h_.SecretExists(kKey));
+  EXPECT_NE(Path(), second);
+  EXPECT_EQ(Path(), PathOfSecret());
 }
 
 TEST_F(WarningFeatureTest, AWebhookThatDoesNotRunIsReportedAndNotCalled) {

@@ -18,7 +18,7 @@ DesiredObjects WarningObjects(const OperandOptions& options);
 
 // The ValidatingWebhookConfiguration: a request that adds an ephemeral container to a pod with a
 // node, in the namespaces whose pods may be gated. A failure of the webhook never blocks one.
-// `path`: a SecretPath().
+// `path`: a PathOf().
 DesiredObject WarningConfiguration(const api::ClusterPodPlacementConfig& config,
                                    const std::string& path, const std::string& ca_bundle_pem,
                                    const OperandOptions& options);

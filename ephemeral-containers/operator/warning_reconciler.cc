@@ -9,11 +9,7 @@
 
 #include "ephemeral-containers/names.h"
 #include "ephemeral-containers/operator/warning_objects.h"
-#include "ephemeral-containers/secret_path.h"
-#include "kube/client/typed.h"
 #include "kube/types/kinds.h"
-#include "kube/types/list_at.h"
-#include "kube/types/unstructured.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/desired_object.h"
 #include "operator/status/observe.h"
@@ -43,6 +39,7 @@ WarningReconciler::WarningReconciler(kube::Client& client, kube::Clock& clock,
       certificate_(client, clock, options,
                    {.name = std::string(ephemeral::kWebhookName),
                     .configuration = {kube::kValidatingWebhookConfigurations, kConfiguration.name},
+                    .token_key = std::string(ephemeral::kPathKey),
                     .recheck = timing.recheck}) {
   timing_.resync =
       std::min<milliseconds>(timing_.resync, CheckPeriodOf(options.certificate_validity));
@@ -71,22 +68,19 @@ Async<Outcome> WarningReconciler::Serve(api::ClusterPodPlacementConfig config,
   Result<> done = co_await Deploy(log);
   if (!done) co_return done.error();
   Rollout rollout = RolloutIn(store_, options_.ns, ephemeral::kWebhookName);
-  Result<bool> fails = co_await Fails(rollout);
+  Result<bool> fails = co_await Fails(rollout, watched);
   if (!fails) co_return fails.error();
   if (!watched) co_return Outcome::After(timing_.recheck);
   bool configured = store_.Get(kube::kValidatingWebhookConfigurations, kConfiguration).has_value();
   if (configured && *fails) {
     done = co_await store_.Remove(kube::kValidatingWebhookConfigurations, kConfiguration, log);
-    path_.clear();
   } else if (configured || rollout.available) {
-    done = co_await ChoosePath(configured);
-    if (!done) co_return done.error();
-    DesiredObject configuration =
-        WarningConfiguration(config, path_, certificate_.ca_bundle_pem(), options_);
+    DesiredObject configuration = WarningConfiguration(
+        config, ephemeral::PathOf(certificate_.token()), certificate_.ca_bundle_pem(), options_);
     done = co_await store_.Ensure(std::move(configuration), log);
   }
   if (!done) co_return done.error();
-  bool settled = rollout.complete && !certificate_.pending() && path_ == next_path_;
+  bool settled = rollout.complete && !certificate_.pending();
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
@@ -100,21 +94,33 @@ Async<> WarningReconciler::Deploy(const std::string& log) {
   co_return done;
 }
 
-Async<bool> WarningReconciler::Fails(const Rollout& rollout) {
-  if (rollout.available) {
-    unavailable_since_.reset();
+Async<bool> WarningReconciler::Fails(const Rollout& rollout, bool watched) {
+  bool unavailable = Lasts(!rollout.available, unavailable_since_);
+  bool unwatched = Lasts(!watched, unwatched_since_);
+  if (unavailable) {
+    Result<std::optional<Problem>> problem =
+        co_await FindProblemOf(client_, options_.ns, std::string(ephemeral::kWebhookName), rollout);
+    if (!problem) co_return problem.error();
+    if (!*problem) *problem = Problem{"NoReplicaAvailable", "no reason is known"};
+    Report(std::move(*problem));
+  } else if (unwatched) {
+    Report(Problem{"ConfigurationNotWatched",
+                   "the operator cannot watch the ValidatingWebhookConfiguration " +
+                       kConfiguration.name + ": apply the operator's manifests again"});
+  } else if (rollout.available && watched) {
     Report(std::nullopt);
-    co_return false;
+  }
+  co_return unavailable;
+}
+
+bool WarningReconciler::Lasts(bool state, std::optional<kube::TimePoint>& since) const {
+  if (!state) {
+    since.reset();
+    return false;
   }
   kube::TimePoint now = clock_.Now();
-  if (!unavailable_since_) unavailable_since_ = now;
-  if (now < *unavailable_since_ + timing_.start) co_return false;
-  Result<std::optional<Problem>> problem =
-      co_await FindProblemOf(client_, options_.ns, std::string(ephemeral::kWebhookName), rollout);
-  if (!problem) co_return problem.error();
-  if (!*problem) *problem = Problem{"NoReplicaAvailable", "no reason is known"};
-  Report(std::move(*problem));
-  co_return true;
+  if (!since) since = now;
+  return now >= *since + timing_.start;
 }
 
 void WarningReconciler::Report(std::optional<Problem> problem) {
@@ -124,40 +130,9 @@ void WarningReconciler::Report(std::optional<Problem> problem) {
   if (changed && on_reported_) on_reported_();
 }
 
-Async<> WarningReconciler::ChoosePath(bool configured) {
-  if (path_.empty() && configured) {
-    Result<std::string> stored = co_await StoredPath();
-    if (!stored) co_return stored.error();
-    path_ = std::move(*stored);
-  }
-  std::string path = ephemeral::SecretPath(certificate_.private_key_pem());
-  kube::TimePoint now = clock_.Now();
-  if (path != next_path_) {
-    next_path_ = std::move(path);
-    next_since_ = now;
-  }
-  if (path_.empty() || now >= next_since_ + ephemeral::kNewPathAfter) path_ = next_path_;
-  co_return kube::Ok();
-}
-
-Async<std::string> WarningReconciler::StoredPath() {
-  // A list of one object needs no permission beyond that of the watch.
-  kube::ListOptions options{.field_selector = "metadata.name=" + kConfiguration.name};
-  Result<kube::TypedList<kube::Unstructured>> found = co_await kube::ListObjects(
-      client_, kube::kValidatingWebhookConfigurations, std::move(options));
-  if (!found) co_return found.error().Prefix("read " + kConfiguration.name);
-  for (const kube::Unstructured& object : found->items) {
-    for (const kube::Json& webhook : kube::ListAt(object.body(), "webhooks")) {
-      std::string path = kube::StringAt(webhook, "clientConfig.service.path");
-      if (ephemeral::IsSecretPath(path)) co_return path;
-    }
-  }
-  co_return std::string();
-}
-
 Async<Outcome> WarningReconciler::Remove(const std::string& log) {
   unavailable_since_.reset();
-  path_.clear();
+  unwatched_since_.reset();
   Report(std::nullopt);
   if (!Left()) {
     bool removed = std::exchange(removal_, std::nullopt).has_value();

@@ -3,8 +3,8 @@
 // configures the API server once a replica is available, and until none has been for a while.
 // Otherwise everything is removed, the configuration first. There is one request.
 //
-// The path in the configuration is secret (secret_path.h). It follows a new key of the certificate
-// with a delay; until then the previous one is used, as the stored configuration has it.
+// The path in the configuration is secret: it has the token of the Secret (kPathKey), which stays
+// the same when the certificate is renewed. Whoever deletes it, or the Secret, gets another path.
 #pragma once
 
 #include <chrono>
@@ -32,7 +32,8 @@ struct WarningTiming {
   // API servers may call the webhook for a moment after its configuration was deleted.
   std::chrono::milliseconds settle{2'000};
   // Without a replica for this time, the webhook is reported and not configured: where a network
-  // loses the calls, each would wait for kTimeout.
+  // loses the calls, each would wait for kTimeout. If the configuration cannot be watched for this
+  // time, that is reported.
   std::chrono::milliseconds start{120'000};
 };
 
@@ -48,7 +49,7 @@ class WarningReconciler final : public kube::Reconciler {
   void OnReported(std::function<void()> listener) { on_reported_ = std::move(listener); }
   // Whether problem() is known.
   bool known() const { return known_; }
-  // Why the wanted webhook does not run; nullopt if it does or is not wanted.
+  // Why the wanted webhook does not run or is not called; nullopt if it is, or is not wanted.
   const std::optional<Problem>& problem() const { return problem_; }
   // Whether an object of the webhook is left.
   bool Left() const;
@@ -66,13 +67,12 @@ class WarningReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Serve(api::ClusterPodPlacementConfig config, const std::string& log);
   // The ServiceAccount, the certificate and the Deployment with all that belongs to it.
   kube::Async<> Deploy(const std::string& log);
-  // Whether no replica has been available for WarningTiming::start, which is reported.
-  kube::Async<bool> Fails(const Rollout& rollout);
+  // Whether no replica has been available for WarningTiming::start. That is reported, and also if
+  // the configuration could not be watched for this time.
+  kube::Async<bool> Fails(const Rollout& rollout, bool watched);
+  // Whether `state` has lasted for WarningTiming::start. `since`: when it began.
+  bool Lasts(bool state, std::optional<kube::TimePoint>& since) const;
   void Report(std::optional<Problem> problem);
-  // Sets `path_`. `configured`: the configuration is stored.
-  kube::Async<> ChoosePath(bool configured);
-  // "" if the stored configuration has none.
-  kube::Async<std::string> StoredPath();
   kube::Async<kube::Outcome> Remove(const std::string& log);
 
   kube::Client& client_;
@@ -88,11 +88,7 @@ class WarningReconciler final : public kube::Reconciler {
   bool known_ = false;
   std::optional<Problem> problem_;
   std::optional<kube::TimePoint> unavailable_since_;
-  // Of the configuration; "" if not known.
-  std::string path_;
-  // That of the key, and since when.
-  std::string next_path_;
-  kube::TimePoint next_since_{};
+  std::optional<kube::TimePoint> unwatched_since_;
 };
 
 }  // namespace operator_

@@ -9,6 +9,7 @@
 #include "cluster-controller/inspection_metrics.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/pod_inspector.h"
+#include "ephemeral-containers/webhook/path_watch.h"
 #include "ephemeral-containers/webhook/warning_webhook.h"
 #include "kube/program/protected_metrics.h"
 #include "kube/server/https_server.h"
@@ -33,6 +34,7 @@ kube::Async<> ServeWarnings(kube::Program& program, cluster_controller::ImageAcc
   images.inspection_timeout = kInspectWithin;
   images.credentials_timeout = kInspectWithin;
   images.secret_read_timeout = kSecretReadTimeout;
+  PathWatch path(program.client(), program.clock(), images.ns);
   cluster_controller::ImageAccess access(program.executor(), program.client(), program.clock(),
                                          std::move(images));
   cluster_controller::InspectionMetrics metrics(program.metrics());
@@ -47,11 +49,17 @@ kube::Async<> ServeWarnings(kube::Program& program, cluster_controller::ImageAcc
     if (access.synced()) return kube::Ok();
     return kube::Error::Unavailable("the configuration of registries is being read");
   });
+  // Until then the server would refuse the API server's calls.
+  program.health().AddReadiness("path", [&path]() -> kube::Result<> {
+    if (path.known()) return kube::Ok();
+    return kube::Error::Unavailable("the Secret " + std::string(kWebhookName) + " has no token");
+  });
   auto made = ::webhook::NewServer(program);
   if (!made) co_return made.error();
-  webhook.AddTo(**made);
+  webhook.AddTo(**made, path);
   kube::HttpsServer& server = program.AddServer("webhook", std::move(*made));
   access.Start(program.tasks());
+  path.Start(program.tasks());
   LOG(INFO) << "warns of ephemeral containers, on port " << server.port() << "; health on port "
             << program.ops_port();
 

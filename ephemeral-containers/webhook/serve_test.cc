@@ -6,14 +6,13 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <csignal>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "api/names.h"
-#include "ephemeral-containers/secret_path.h"
+#include "ephemeral-containers/names.h"
+#include "ephemeral-containers/webhook/testing/path_secret.h"
 #include "ephemeral-containers/webhook/testing/reviews.h"
 #include "kube/base/clock.h"
 #include "kube/server/testing/test_client.h"
@@ -29,11 +28,13 @@ namespace {
 
 using namespace std::chrono_literals;
 using boost::asio::ip::tcp;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
 constexpr char kController[] = "cluster-controller/cluster-controller";
+const std::string kToken(64, 'a');
 
 class ServeTest : public webhook::WebhookProcessTest {
  protected:
@@ -44,15 +45,12 @@ class ServeTest : public webhook::WebhookProcessTest {
     labels[std::string(api::kOsLabel)] = "linux";
     labels[std::string(api::kArchLabel)] = "arm64";
     api_.With([&](kube::FakeApiServer& api) { return api.Create(node); });
+    api_.With([&](kube::FakeApiServer& api) { return api.Create(PathSecret(kToken)); });
   }
 
   std::vector<std::string> WarningFlags() {
     return Flags(
         {"--ephemeral-container-warnings", "--namespace=ops", "--kubeconfig=" + api_.kubeconfig()});
-  }
-  std::string Path() {
-    std::ifstream key(certificates_ / "tls.key");
-    return SecretPath(std::string(std::istreambuf_iterator<char>(key), {}));
   }
   // Asks until `done`; false after a minute.
   static bool Await(const std::function<bool()>& done) {
@@ -85,10 +83,11 @@ TEST_F(ServeTest, AnswersReviewsInFlightBeforeItEnds) {
   kube::TestReply reply;
   bool answered = false;
   kube::Json review = ReviewOf({EphemeralContainer("debugger", image_)});
-  client.StartRequest("POST", Path(), kube::DumpJson(review), [&](const kube::TestReply& got) {
-    reply = got;
-    answered = true;
-  });
+  client.StartRequest("POST", PathOf(kToken), kube::DumpJson(review),
+                      [&](const kube::TestReply& got) {
+                        reply = got;
+                        answered = true;
+                      });
   // It waits for the registry.
   tcp::socket connection(context_);
   bool asked = false;
@@ -114,8 +113,11 @@ TEST_F(ServeTest, TakesNoLeaseAndWritesNothing) {
   EXPECT_EQ(process.Wait(), 0) << process.output();
   const std::vector<std::string> calls = Calls();
   EXPECT_THAT(calls, Contains(HasSubstr("clusterpodplacementconfigs")));
-  for (const char* part : {"leases", "pods", "secrets", "POST ", "PUT ", "PATCH ", "DELETE "})
+  for (const char* part : {"leases", "pods", "POST ", "PUT ", "PATCH ", "DELETE "})
     EXPECT_THAT(calls, Not(Contains(HasSubstr(part)))) << part;
+  // But for its own.
+  auto of_others = AllOf(HasSubstr("secrets"), Not(HasSubstr(std::string(kWebhookName))));
+  EXPECT_THAT(calls, Not(Contains(of_others)));
 }
 
 // What the cluster controller reads of the API server before it is ready decides where images are

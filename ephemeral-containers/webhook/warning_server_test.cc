@@ -2,8 +2,6 @@
 // WarningWebhook behind its server: which requests reach it.
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
 
 #include "cluster-controller/inspection_metrics.h"
@@ -11,15 +9,19 @@
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pull_secrets.h"
 #include "ephemeral-containers/names.h"
-#include "ephemeral-containers/secret_path.h"
+#include "ephemeral-containers/webhook/path_watch.h"
+#include "ephemeral-containers/webhook/testing/path_secret.h"
 #include "ephemeral-containers/webhook/testing/reviews.h"
 #include "ephemeral-containers/webhook/warning_webhook.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/base/clock.h"
+#include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/testing/server_fixture.h"
 #include "kube/server/testing/test_client.h"
 #include "kube/testing/fake_api_server.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
 #include "kube/types/unstructured.h"
 
 namespace ephemeral {
@@ -27,16 +29,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
+const std::string kOne(64, '1');
+const std::string kTwo(64, '2');
+
 class WarningServerTest : public kube::ServerFixture {
  protected:
-  WarningServerTest() { options_.refresh_interval = 1ms; }
-  void AddHandlers() override { webhook_.AddTo(*server_); }
-
-  // The path for the key in the server's file.
-  std::string PathOfKey() {
-    std::ifstream file(options_.key_file);
-    return SecretPath(std::string(std::istreambuf_iterator<char>(file), {}));
+  WarningServerTest() { api_.Create(PathSecret(kOne)); }
+  ~WarningServerTest() override {
+    EXPECT_THAT(kube::Run(context_, watches_.Stop(kube::RealClock(), 5s)), kube::IsOk());
   }
+  void AddHandlers() override {
+    webhook_.AddTo(*server_, path_);
+    path_.Start(watches_);
+    ASSERT_TRUE(kube::RunUntil(context_, [this] { return path_.known(); }));
+  }
+
   // Of the answer to a review.
   int StatusOf(const std::string& path) {
     kube::TestClient client = Client();
@@ -53,30 +60,32 @@ class WarningServerTest : public kube::ServerFixture {
   cluster_controller::PullSecrets secrets_{api_, kube::RealClock()};
   cluster_controller::PodInspector inspector_{queue_, secrets_, inspection_metrics_,
                                               kube::RealClock()};
+  PathWatch path_{api_, kube::RealClock(), "ops"};
+  kube::TaskGroup watches_{context_.get_executor()};
   WarningWebhook webhook_{queue_, inspector_, context_.get_executor(), api_, kube::RealClock(),
                           tasks_, metrics_};
 };
 
 TEST_F(WarningServerTest, OnlyTheSecretPathIsServed) {
   Start();
-  EXPECT_EQ(StatusOf(PathOfKey()), 200);
-  EXPECT_EQ(StatusOf(PathOfKey() + "?timeout=5s"), 200);
+  EXPECT_EQ(StatusOf(PathOf(kOne)), 200);
+  EXPECT_EQ(StatusOf(PathOf(kOne) + "?timeout=5s"), 200);
   const std::string base(kWarningsPath);
-  for (const std::string& path :
-       {std::string("/"), base, base + "/", SecretPath(""), SecretPath(ca_.private_key_pem)})
+  for (const std::string& path : {std::string("/"), base, base + "/", PathOf(kTwo)})
     EXPECT_EQ(StatusOf(path), 404) << path;
 }
 
-TEST_F(WarningServerTest, ANewKeyHasANewPathAndThePreviousOneIsServedMeanwhile) {
+// A new certificate changes nothing.
+TEST_F(WarningServerTest, ANewTokenHasANewPathAndThePreviousOneIsRefusedAtOnce) {
+  options_.refresh_interval = 1ms;
   Start();
-  const std::string previous = PathOfKey();
+  const std::string before = server_->certificate_pem();
   WritePair(NewPair(ca_));
-  const std::string next = PathOfKey();
-  ASSERT_NE(next, previous);
-  int status = 0;
-  for (int i = 0; i < 1000 && status != 200; ++i) status = StatusOf(next);
-  EXPECT_EQ(status, 200);
-  EXPECT_EQ(StatusOf(previous), 200);
+  ASSERT_TRUE(kube::RunUntil(context_, [&] { return server_->certificate_pem() != before; }));
+  EXPECT_EQ(StatusOf(PathOf(kOne)), 200);
+  api_.Update(PathSecret(kTwo));
+  EXPECT_EQ(StatusOf(PathOf(kTwo)), 200);
+  EXPECT_EQ(StatusOf(PathOf(kOne)), 404);
 }
 
 }  // namespace

@@ -98,8 +98,7 @@ WarningWebhook::WarningWebhook(cluster_controller::InspectionQueue& queue,
       response_time_(metrics.AddHistogram("mto_ppo_ephemeral_wh_response_time_seconds",
                                           "The response time of the webhook of ephemeral "
                                           "containers")),
-      nodes_(client, clock),
-      paths_(clock) {
+      nodes_(client, clock) {
   auto wake = [this](const ObjectKey& key) { Wake(key); };
   queue.OnResult(wake);
   inspector.OnTurn(wake);
@@ -107,14 +106,10 @@ WarningWebhook::WarningWebhook(cluster_controller::InspectionQueue& queue,
 
 WarningWebhook::~WarningWebhook() = default;
 
-void WarningWebhook::AddTo(kube::HttpsServer& server) {
+void WarningWebhook::AddTo(kube::HttpsServer& server, const PathWatch& path) {
   server.Handle("POST", std::string(kWarningsPath) + "/",
                 [this](kube::HttpCall call) { return Answer(std::move(call)); });
-  paths_.SetKey(server.key_pem());
-  server.Admit([this, &server](std::string_view path) {
-    paths_.SetKey(server.key_pem());
-    return paths_.Admits(path);
-  });
+  server.Admit([&path](std::string_view requested) { return path.Admits(requested); });
 }
 
 kube::Async<HttpReply> WarningWebhook::Answer(kube::HttpCall call) {

@@ -20,9 +20,9 @@
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/pod_inspector.h"
 #include "ephemeral-containers/names.h"
-#include "ephemeral-containers/secret_path.h"
 #include "ephemeral-containers/webhook/ephemeral_review.h"
 #include "ephemeral-containers/webhook/node_reader.h"
+#include "ephemeral-containers/webhook/path_watch.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -65,9 +65,9 @@ class WarningWebhook {
                  kube::Metrics& metrics);
   ~WarningWebhook();
 
-  // Adds the webhook's secret path to `server`, which then admits no other, and must stop before
-  // this is destroyed.
-  void AddTo(kube::HttpsServer& server);
+  // Adds the webhook to `server`, which then admits no other path than that of `path`, and must
+  // stop before both are destroyed.
+  void AddTo(kube::HttpsServer& server, const PathWatch& path);
 
   // 200 with an AdmissionReview that allows the request; 400 if the body is not a review.
   kube::Async<kube::HttpReply> Answer(kube::HttpCall call);
@@ -107,7 +107,6 @@ class WarningWebhook {
   kube::Histogram& response_time_;
   EphemeralReviewReader reader_;
   NodeReader nodes_;
-  SecretPaths paths_;
   kube::FairShare places_{kReviews};
   uint64_t last_ = 0;
   // By the keys under which their images wait.

@@ -80,8 +80,6 @@ class HttpsServer {
   size_t connections() const { return sessions_.size(); }
   // The certificate that new connections get, as PEM; empty for plain HTTP.
   const std::string& certificate_pem() const { return tls_.certificate_pem(); }
-  // The private key of that certificate, as PEM: a secret, never log it.
-  const std::string& key_pem() const { return tls_.key_pem(); }
   // Memory reserved for large requests.
   size_t body_bytes() const { return context_.reserved_bytes; }
 

@@ -29,8 +29,6 @@ class TlsFiles {
   std::shared_ptr<asio::ssl::context> context() const { return context_; }
   // The certificate chain of context(), as PEM.
   const std::string& certificate_pem() const { return certificate_; }
-  // Its private key, as PEM.
-  const std::string& key_pem() const { return key_; }
 
  private:
   // Detects changes of a file: device, inode, size, seconds and nanoseconds of its ctime.

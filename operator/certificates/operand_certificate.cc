@@ -29,12 +29,13 @@ kube::Async<> OperandCertificate::Ensure(const std::string& log) {
       .labels = {},
       .bundles = {options_.configuration},
       .publish_authorities = true,
+      .token_key = options_.token_key,
   };
   kube::Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   ca_bundle_pem_ = std::move(issued->ca_bundle_pem);
-  private_key_pem_ = std::move(issued->serving.private_key_pem);
+  token_ = std::move(issued->token);
   pending_ = issued->pending;
   checked_ = now;
   co_return kube::Ok();

@@ -27,6 +27,8 @@ struct OperandCertificateOptions {
   std::string name;
   // The webhook configuration with the CA bundle.
   BundleLocation configuration;
+  // CertificateRequest::token_key.
+  std::string token_key = {};
   // Between two checks, and while another certificate follows.
   std::chrono::milliseconds check{60'000};
   std::chrono::milliseconds recheck{10'000};
@@ -41,15 +43,12 @@ class OperandCertificate {
   // Errors: those of EnsureCertificate(). `log`: Request::log.
   kube::Async<> Ensure(const std::string& log);
   // The operand is removed: the next Ensure() checks.
-  void Forget() {
-    ca_bundle_pem_.clear();
-    private_key_pem_.clear();
-  }
+  void Forget() { ca_bundle_pem_.clear(); }
 
   // The authorities that the API server has to trust, as of the last Ensure().
   const std::string& ca_bundle_pem() const { return ca_bundle_pem_; }
-  // The private key in the Secret, as of the last Ensure(): never log it.
-  const std::string& private_key_pem() const { return private_key_pem_; }
+  // The token in the Secret, as of the last Ensure(): never log it.
+  const std::string& token() const { return token_; }
   // Another certificate follows once the API server trusts it.
   bool pending() const { return pending_; }
 
@@ -60,7 +59,7 @@ class OperandCertificate {
   std::chrono::seconds validity_;
   OperandCertificateOptions options_;
   std::string ca_bundle_pem_;
-  std::string private_key_pem_;
+  std::string token_;
   bool pending_ = false;
   kube::TimePoint checked_;
 };

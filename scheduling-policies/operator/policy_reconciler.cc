@@ -9,7 +9,6 @@
 #include "kube/client/refusal.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
-#include "operator/objects/desired_object.h"
 #include "operator/status/observe.h"
 #include "operator/status/write_status.h"
 #include "scheduling-policies/names.h"
@@ -86,15 +85,12 @@ Async<Outcome> PolicyReconciler::Serve(PluginSpec spec, PolicyServing& serving,
   Rollout rollout = RolloutIn(store_, options_.ns, policy::kWebhookName);
   serving.available = rollout.available;
   if (!rollout.available) serving.cause = written_.cause;
-  Result<> certified = co_await certificate_.Ensure(log);
-  if (!certified) co_return certified.error();
   DesiredObjects objects = PolicyObjects(spec.plugin, options_, spec.operand);
-  for (DesiredObject& object : objects) {
-    Result<> applied = co_await store_.Ensure(std::move(object), log);
-    if (applied) continue;
-    std::optional<Problem> problem = ProblemOf(applied.error());
+  Result<> deployed = co_await Deploy(std::move(objects), log);
+  if (!deployed) {
+    std::optional<Problem> problem = ProblemOf(deployed.error());
     if (problem && !rollout.available) serving.cause = problem->reason;
-    co_return applied.error();
+    co_return deployed.error();
   }
   Result<> caused = co_await FindCause(rollout, serving);
   if (!caused) co_return caused.error();
@@ -121,6 +117,15 @@ Async<Outcome> PolicyReconciler::Serve(PluginSpec spec, PolicyServing& serving,
     waiting_changes_ = policies_.changes();
   }
   co_return NextLook(rollout);
+}
+
+Async<> PolicyReconciler::Deploy(DesiredObjects objects, const std::string& log) {
+  // The ServiceAccount before the Secret: it shows that there is something to remove.
+  Result<> done = co_await store_.Ensure(std::move(objects.front()), log);
+  if (done) done = co_await certificate_.Ensure(log);
+  for (size_t i = 1; done && i < objects.size(); ++i)
+    done = co_await store_.Ensure(std::move(objects[i]), log);
+  co_return done;
 }
 
 Async<> PolicyReconciler::Configure(const api::SchedulingPolicies& plugin, const std::string& log) {

@@ -29,6 +29,7 @@
 #include "kube/client/client.h"
 #include "kube/controller/reconciler.h"
 #include "operator/certificates/operand_certificate.h"
+#include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/status/rollout.h"
@@ -91,6 +92,8 @@ class PolicyReconciler final : public kube::Reconciler {
   // Brings everything to what `spec` asks for. Sets `serving`, also when it fails. `log`, here
   // and below: Request::log.
   kube::Async<kube::Outcome> Serve(PluginSpec spec, PolicyServing& serving, const std::string& log);
+  // Applies the PolicyObjects(), and issues the certificate.
+  kube::Async<> Deploy(DesiredObjects objects, const std::string& log);
   // Applies the configuration, unless it has just changed.
   kube::Async<> Configure(const api::SchedulingPolicies& plugin, const std::string& log);
   kube::Async<> Probe(const std::string& log);

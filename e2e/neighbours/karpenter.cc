@@ -150,6 +150,9 @@ class KarpenterFlow : public FlowFixture {
 };
 
 TEST_F(KarpenterFlow, AGatedPodGetsNoNode) {
+  // The gate stays for longer than the flow looks at it.
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/inspectionRetryPeriod", "60s"));
+  ASSERT_TRUE(used) << used.error();
   Flow(scene(), "a pod waits for its image")
       .Do(CreatePool({"amd64", "arm64"}))
       .Do(Create(Pod("waiting", "demo/missing:1")))

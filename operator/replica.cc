@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "kube/base/app.h"
+#include "kube/base/random.h"
 #include "kube/client/typed.h"
 #include "kube/controller/leadership.h"
 #include "kube/program/protected_metrics.h"
@@ -128,7 +129,7 @@ Result<> Replica::Serve() {
 boost::asio::awaitable<void> Replica::Lead() {
   LeaderOptions options{.operands = options_.operands,
                         .upgrades = {.at_a_time = options_.shard_upgrades,
-                                     .order_seed = std::to_string(std::random_device()())},
+                                     .order_seed = std::to_string(kube::RandomSeed())},
                         .shard_observer = &shard_metrics_,
                         .cluster_observer = &cluster_metrics_,
                         .operand_metrics = &operand_metrics_};

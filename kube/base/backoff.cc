@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "kube/base/random.h"
+
 namespace kube {
 
-Backoff::Backoff(BackoffOptions options) : options_(options), random_(std::random_device()()) {}
+Backoff::Backoff(BackoffOptions options) : options_(options), random_(RandomSeed()) {}
 
 Duration Backoff::Next() {
   Duration delay = options_.base;

@@ -3,11 +3,14 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include "kube/base/alarm.h"
+
 namespace kube {
 
 struct Slots::Waiter {
-  asio::steady_timer timer;
+  asio::steady_timer timer;  // cancelled to wake it
   Lease lease;
+  bool too_late = false;
 };
 
 Slots::Lease Slots::NewLease() {
@@ -36,8 +39,12 @@ Async<Slots::Lease> Slots::Acquire(TimePoint deadline) {
     co_return NewLease();
   }
   std::shared_ptr<Slots> self = shared_from_this();
-  Waiter waiter{asio::steady_timer(executor_), nullptr};
-  waiter.timer.expires_after(deadline - clock_.Now());
+  Waiter waiter{asio::steady_timer(executor_, asio::steady_timer::time_point::max()), nullptr};
+  Alarm alarm(clock_, [&] {
+    waiter.too_late = true;
+    waiter.timer.cancel();
+  });
+  alarm.Set(executor_, deadline);
 
   // Leaves the queue when this coroutine ends or is destroyed.
   struct Registration {
@@ -48,9 +55,10 @@ Async<Slots::Lease> Slots::Acquire(TimePoint deadline) {
   waiting_.push_back(&waiter);
 
   auto waited = co_await waiter.timer.async_wait(kTuple);
+  (void)waited;
   if (waiter.lease != nullptr) co_return std::move(waiter.lease);
-  if (std::get<0>(waited)) co_return Error::Cancelled("wait for " + what_);
-  co_return Error::DeadlineExceeded("wait for " + what_);
+  if (waiter.too_late) co_return Error::DeadlineExceeded("wait for " + what_);
+  co_return Error::Cancelled("wait for " + what_);
 }
 
 }  // namespace kube

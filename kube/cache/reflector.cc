@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kube/base/random.h"
 #include "kube/client/typed.h"
 #include "kube/codec/codec.h"
 #include "kube/codec/fields.h"
@@ -99,7 +100,7 @@ Reflector::Reflector(Client& client, Clock& clock, ReflectorOptions options, Kin
       options_(std::move(options)),
       kind_(kind),
       backoff_(options_.backoff),
-      random_(std::random_device()()) {}
+      random_(RandomSeed()) {}
 
 asio::awaitable<void> Reflector::Run() {
   co_await IgnoreCancellation();

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "kube/base/one_line.h"
+#include "kube/base/random.h"
 #include "kube/client/credentials.h"
 #include "kube/client/frame_reader.h"
 #include "kube/codec/codec.h"
@@ -132,7 +133,7 @@ class HttpClient final : public Client {
         prefix_(std::move(prefix)),
         options_(std::move(options)),
         credentials_(executor, clock, std::move(config)),
-        random_(std::random_device()()) {}
+        random_(RandomSeed()) {}
 
   Result<void> Load() {
     Result<void> loaded = credentials_.Load();

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "kube/base/one_line.h"
+#include "kube/base/random.h"
 
 namespace kube {
 
@@ -17,7 +18,7 @@ Controller::Controller(ControllerOptions options, Reconciler& reconciler, Clock&
       clock_(clock),
       observer_(observer),
       queue_(clock, options_.queue, observer),
-      last_id_(std::random_device()()) {}
+      last_id_(RandomSeed()) {}
 
 asio::awaitable<void> Controller::Run(TaskGroup& tasks) {
   co_await IgnoreCancellation();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "kube/base/random.h"
 #include "kube/codec/codec.h"
 
 namespace kube {
@@ -43,10 +44,7 @@ std::string LeaseIdentity() {
 }
 
 LeaderElector::LeaderElector(Client& client, Clock& clock, LeaseOptions options)
-    : client_(client),
-      clock_(clock),
-      options_(std::move(options)),
-      random_(std::random_device()()) {}
+    : client_(client), clock_(clock), options_(std::move(options)), random_(RandomSeed()) {}
 
 Async<> LeaderElector::Acquire() {
   LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": waiting for leadership as "

@@ -32,8 +32,10 @@ std::chrono::seconds SecondsOf(kube::WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch());
 }
 
-std::string PatchOf(Json annotations) {
+// `version`: the only resourceVersion that is patched; "" for any.
+std::string PatchOf(Json annotations, const std::string& version) {
   Json patch = {{"metadata", {{"annotations", std::move(annotations)}}}};
+  if (!version.empty()) patch["metadata"]["resourceVersion"] = version;
   return kube::DumpJson(patch);
 }
 
@@ -98,11 +100,12 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
       obsolete[std::move(key)] = nullptr;
     }
     if (obsolete.empty() || next_[ns] != nullptr) continue;
-    std::string patch = PatchOf(std::move(obsolete));
+    // Another replica may have announced one of them anew: that is a conflict.
+    std::string patch = PatchOf(std::move(obsolete), lease->metadata().resource_version());
     TimePoint deadline = clock_.Now() + options_.timeout;
     Result<Lease> pruned = co_await Patch(ns, std::move(patch), deadline);
-    LOG_IF(WARNING, !pruned) << "namespace=" << ns
-                             << " obsolete announcements were not removed: " << pruned.error();
+    LOG_IF(WARNING, !pruned && !IsConflict(pruned))
+        << "namespace=" << ns << " obsolete announcements were not removed: " << pruned.error();
   }
   next_.erase(ns);
 }
@@ -112,7 +115,7 @@ Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) 
   for (const auto& [uid, announcement] : write->announcements) {
     annotations[watches::AnnotationKey(uid)] = watches::AnnotationValue(announcement);
   }
-  const std::string patch = PatchOf(std::move(annotations));
+  const std::string patch = PatchOf(std::move(annotations), "");
   TimePoint deadline = clock_.Now() + options_.timeout;
   // A Lease that exists is patched, any other is created: in most namespaces one write is enough.
   bool exists = Exists(ns);

@@ -225,6 +225,28 @@ TEST_F(AnnouncerTest, OldAnnouncementsAreRemovedByTheNextWrite) {
   EXPECT_EQ(Announced()[0].name, "new");
 }
 
+// In between, another replica announces what this one is about to remove.
+TEST_F(AnnouncerTest, AnAnnouncementThatIsRenewedMeanwhileIsNotRemoved) {
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  clock_.Advance(10min);
+  int patches = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    if (!call.starts_with("PATCH") || ++patches != 2) return;
+    Lease lease = api_.List<Lease>()[0];
+    auto now =
+        std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
+    (*lease.mutable_metadata()->mutable_annotations())[watches::AnnotationKey("uid-a")] =
+        watches::AnnotationValue(
+            {.uid = "uid-a", .name = "a", .generation = 2, .since_epoch = now});
+    api_.Update(lease);
+  });
+  EXPECT_THAT(Announce(Config("b")), IsOk());
+  kube::Drain(io_);
+  EXPECT_EQ(patches, 2);
+  ASSERT_THAT(Announced(), SizeIs(2));
+  EXPECT_EQ(Announced()[0].generation, 2);
+}
+
 TEST_F(AnnouncerTest, AConfigWithoutAUidIsAnError) {
   api::PodPlacementConfig config = Config("a");
   config.mutable_metadata()->clear_uid();

@@ -93,4 +93,24 @@ std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease
   return obsolete;
 }
 
+AnnotationChanges Announcing(const std::vector<Announcement>& writes,
+                             const kube::meta::ObjectMeta& lease, std::chrono::seconds now) {
+  std::map<std::string, int64_t> announced;
+  for (const Announcement& announcement : AnnouncementsOn(lease))
+    announced[announcement.uid] = announcement.generation;
+  AnnotationChanges changes;
+  kube::meta::ObjectMeta changed = lease;
+  for (Announcement write : writes) {
+    auto before = announced.find(write.uid);
+    if (before != announced.end()) write.generation = std::max(write.generation, before->second);
+    write.since_epoch = now;
+    std::string key = AnnotationKey(write.uid);
+    std::string value = AnnotationValue(write);
+    (*changed.mutable_annotations())[key] = value;
+    changes[std::move(key)] = std::move(value);
+  }
+  for (std::string& key : ObsoleteAnnotations(changed, now)) changes[std::move(key)] = std::nullopt;
+  return changes;
+}
+
 }  // namespace watches

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -53,6 +54,15 @@ std::string AnnotationValue(const Announcement& announcement);
 // The announcements on a Lease, sorted by uid; of more than kMaxAnnouncements, the newest. Skips
 // annotations that do not parse: tenants can write them too.
 std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease);
+
+// The annotations to set on a Lease; nullopt: to remove.
+using AnnotationChanges = std::map<std::string, std::optional<std::string>>;
+
+// What announces `writes` at `now`, whatever their own times are, and removes obsolete annotations.
+// The announced generation of a config never decreases: a write that was reviewed on an old version
+// of its config fails, but the write that was announced before may have been stored.
+AnnotationChanges Announcing(const std::vector<Announcement>& writes,
+                             const kube::meta::ObjectMeta& lease, std::chrono::seconds now);
 
 // The keys of the annotations that the next writer removes at `now`: expired, not parsable, or the
 // oldest above kMaxAnnouncements.

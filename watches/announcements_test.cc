@@ -12,7 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::Eq;
 using testing::IsEmpty;
+using testing::Optional;
+using testing::Pair;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -98,6 +101,19 @@ TEST_F(AnnouncementsTest, AreBoundedAndTheOldestAreRemoved) {
   EXPECT_THAT(obsolete, SizeIs(600 - kMaxAnnouncements));
   for (const std::string& key : obsolete)
     EXPECT_LT(std::stoi(key.substr(AnnotationKey("u").size())), 100) << key;
+}
+
+TEST_F(AnnouncementsTest, AWriteAnnouncesAndRemovesWhatIsObsolete) {
+  Put({.uid = "old", .name = "a", .since_epoch = 100s});
+  Put({.uid = "other", .name = "b", .generation = 3, .since_epoch = 290s});
+  Put({.uid = "ahead", .name = "c", .generation = 6, .since_epoch = 290s});
+  Put("holder.example.com/note", "1 2 x");
+  std::vector<Announcement> writes = {{.uid = "ahead", .name = "c", .generation = 5},
+                                      {.uid = "new", .name = "d", .generation = 1}};
+  EXPECT_THAT(Announcing(writes, lease_, 300s),
+              ElementsAre(Pair(AnnotationKey("ahead"), Optional(std::string("6 300 c"))),
+                          Pair(AnnotationKey("new"), Optional(std::string("1 300 d"))),
+                          Pair(AnnotationKey("old"), Eq(std::nullopt))));
 }
 
 // All readers find the same ones, and none that the next writer removes.

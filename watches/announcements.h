@@ -30,8 +30,10 @@ namespace watches {
 inline constexpr std::chrono::milliseconds kAnnouncedAhead{250};
 inline constexpr std::chrono::milliseconds kAnnouncementsReused{200};
 
-// An announced write is stored or has failed after a minute, the API server's limit for requests.
-inline constexpr std::chrono::seconds kAnnouncementKept{180};
+// An announcement is kept until every watch has the write. It is stored within a minute, the API
+// server's limit for requests, and a watch without a connection begins anew after five minutes
+// (kube/client/new_client.h, watch_idle_timeout).
+inline constexpr std::chrono::seconds kAnnouncementKept{480};
 // The limit in one namespace. Above it, readers ignore the oldest ones, and the next writer removes
 // them.
 inline constexpr size_t kMaxAnnouncements = 512;

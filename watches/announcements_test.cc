@@ -80,13 +80,13 @@ TEST_F(AnnouncementsTest, InvalidAnnotationsAreSkippedAndRemoved) {
 TEST_F(AnnouncementsTest, OldOnesAreRemoved) {
   Put({.uid = "old", .name = "a", .since_epoch = 100s});
   Put({.uid = "young", .name = "b", .since_epoch = 150s});
-  Put({.uid = "new", .name = "c", .since_epoch = 300s});
-  Put({.uid = "future", .name = "d", .since_epoch = 1000s});
+  Put({.uid = "new", .name = "c", .since_epoch = 600s});
+  Put({.uid = "future", .name = "d", .since_epoch = 1200s});
   Put({.uid = "never",
        .name = "e",
        .since_epoch = std::chrono::seconds(std::numeric_limits<int64_t>::max())});
   EXPECT_THAT(
-      ObsoleteAnnotations(lease_, 300s),
+      ObsoleteAnnotations(lease_, 600s),
       UnorderedElementsAre(AnnotationKey("old"), AnnotationKey("future"), AnnotationKey("never")));
 }
 
@@ -105,14 +105,14 @@ TEST_F(AnnouncementsTest, AreBoundedAndTheOldestAreRemoved) {
 
 TEST_F(AnnouncementsTest, AWriteAnnouncesAndRemovesWhatIsObsolete) {
   Put({.uid = "old", .name = "a", .since_epoch = 100s});
-  Put({.uid = "other", .name = "b", .generation = 3, .since_epoch = 290s});
-  Put({.uid = "ahead", .name = "c", .generation = 6, .since_epoch = 290s});
+  Put({.uid = "other", .name = "b", .generation = 3, .since_epoch = 590s});
+  Put({.uid = "ahead", .name = "c", .generation = 6, .since_epoch = 590s});
   Put("holder.example.com/note", "1 2 x");
   std::vector<Announcement> writes = {{.uid = "ahead", .name = "c", .generation = 5},
                                       {.uid = "new", .name = "d", .generation = 1}};
-  EXPECT_THAT(Announcing(writes, lease_, 300s),
-              ElementsAre(Pair(AnnotationKey("ahead"), Optional(std::string("6 300 c"))),
-                          Pair(AnnotationKey("new"), Optional(std::string("1 300 d"))),
+  EXPECT_THAT(Announcing(writes, lease_, 600s),
+              ElementsAre(Pair(AnnotationKey("ahead"), Optional(std::string("6 600 c"))),
+                          Pair(AnnotationKey("new"), Optional(std::string("1 600 d"))),
                           Pair(AnnotationKey("old"), Eq(std::nullopt))));
 }
 

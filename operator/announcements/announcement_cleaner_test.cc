@@ -97,7 +97,7 @@ TEST_F(AnnouncementCleanerTest, TheAnnouncementOfARefusedWriteIsRemovedAfterSome
   harness_.StartOperator();
   harness_.Pass(2min);
   EXPECT_THAT(Announced("shop"), ElementsAre("refused"));
-  harness_.Pass(5min);
+  harness_.Pass(10min);
   EXPECT_FALSE(LeaseExists("shop"));
 }
 

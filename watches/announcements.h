@@ -43,7 +43,8 @@ struct Announcement {
   std::string uid;
   std::string name;
   int64_t generation = 0;
-  // The time by the clock of the announcing process. Used only to remove old announcements.
+  // Later than that of all earlier writes of the Lease, whatever the clocks of their writers say;
+  // no other clock is compared with it. Tells two announcements of one generation apart.
   std::chrono::seconds since_epoch{};
 
   bool operator==(const Announcement&) const = default;
@@ -60,15 +61,11 @@ std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease);
 // The annotations to set on a Lease; nullopt: to remove.
 using AnnotationChanges = std::map<std::string, std::optional<std::string>>;
 
-// What announces `writes` at `now`, whatever their own times are, and removes obsolete annotations.
-// The announced generation of a config never decreases: a write that was reviewed on an old version
-// of its config fails, but the write that was announced before may have been stored.
+// What announces `writes` on a Lease with the metadata `lease`, and removes what does not parse and
+// the oldest above kMaxAnnouncements. Their times are `now`, or later if the Lease has such. The
+// announced generation of a config never decreases: a write that was reviewed on an old version of
+// its config fails, but the write that was announced before may have been stored.
 AnnotationChanges Announcing(const std::vector<Announcement>& writes,
                              const kube::meta::ObjectMeta& lease, std::chrono::seconds now);
-
-// The keys of the annotations that the next writer removes at `now`: expired, not parsable, or the
-// oldest above kMaxAnnouncements.
-std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease,
-                                             std::chrono::seconds now);
 
 }  // namespace watches

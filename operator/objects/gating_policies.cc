@@ -63,6 +63,17 @@ std::string Set(const std::string& field, const std::vector<Entry>& entries) {
          Add(path, "{" + map + "}") + "])";
 }
 
+// A list of patches that removes the label of a pod whose preferences are decided, from a pod that
+// is a copy of it.
+std::string RemoveCopiedLabel() {
+  const std::string labels = "object.metadata.labels";
+  std::string path = "/metadata/labels/" + kube::PointerToken(api::kLocalGateLabel);
+  return "(" + HasKey(labels, api::kLocalGateLabel) + " && " + labels + "[" +
+         Quoted(api::kLocalGateLabel) + "] == " + Quoted(api::kRemoved) + " && !" +
+         HasGate(api::kLocalGate) + " ? [JSONPatch{op: 'remove', path: " + Quoted(path) +
+         "}] : [])";
+}
+
 Json Variable(const char* name, std::string expression) {
   return {{"name", name}, {"expression", std::move(expression)}};
 }
@@ -82,7 +93,8 @@ Json ClusterGateSpec(const std::string& ignored, Json conditions, const OperandO
       "(variables.gated || variables.ignored ? [] : " + AddGate(api::kClusterGate) + ") + " +
       Set("labels", {{api::kClusterGateLabel, label},
                      {api::kNodeAffinityLabel, not_set},
-                     {api::kPreferredNodeAffinityLabel, not_set}});
+                     {api::kPreferredNodeAffinityLabel, not_set}}) +
+      " + " + RemoveCopiedLabel();
   Json variables = Json::array({Variable("gated", HasGate(api::kClusterGate)),
                                 Variable("ignored", "!variables.gated && " + ignored)});
   if (!options.excluded_namespaces.empty()) {

@@ -61,6 +61,7 @@ Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint dea
   announcement.uid = metadata.uid();
   announcement.name = metadata.name();
   announcement.generation = std::max<int64_t>(announcement.generation, metadata.generation());
+  write->may_prefer |= config.MayPrefer();
   if (idle) tasks_.Spawn("announce-" + ns, WriteAll(ns));
 
   if (clock_.Now() >= deadline) co_return Ok();
@@ -129,7 +130,11 @@ watches::AnnotationChanges Announcer::Changes(const Write& write,
                                               const kube::meta::ObjectMeta& metadata) const {
   std::vector<Announcement> writes;
   for (const auto& [uid, announcement] : write.announcements) writes.push_back(announcement);
-  return watches::Announcing(writes, metadata, SecondsOf(clock_.WallNow()));
+  watches::AnnotationChanges changes =
+      watches::Announcing(writes, metadata, SecondsOf(clock_.WallNow()));
+  if (write.may_prefer)
+    changes[std::string(watches::kPreferencesAnnouncedAnnotation)] = std::string("true");
+  return changes;
 }
 
 Async<> Announcer::Patch(std::string ns, std::shared_ptr<Write> write, TimePoint deadline) {

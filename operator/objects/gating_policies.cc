@@ -200,19 +200,27 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
   DesiredObjects objects;
   Json first = conditions;
   if (!preferences)
-    first.push_back(Condition("architecture-not-required", "!" + RequiresArchitecture()));
+    first.push_back(Condition(kArchitectureNotRequired, "!" + RequiresArchitecture()));
   AddPolicy(
       objects, kClusterGatePolicyName, PodRule(),
       ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first), options),
       Matching(selector, Json::object()), options);
 
-  conditions.push_back(Condition("architecture-required", RequiresArchitecture()));
+  conditions.push_back(Condition(kArchitectureRequired, RequiresArchitecture()));
   selector["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
   AddPolicy(objects, kPreferencesGatePolicyName, PodRule(),
             ClusterGateSpec(PrefersArchitecture(), std::move(conditions), options),
             Matching(std::move(selector), Json::object()), options,
             !preferences && !preferring_namespaces.empty());
   return objects;
+}
+
+std::optional<std::set<std::string>> PreferringNamespacesOf(const Json& policy,
+                                                            const Json& binding) {
+  if (!HasCondition(kube::Find(policy, "spec.matchConditions"), kArchitectureNotRequired))
+    return std::nullopt;
+  const Json* selector = kube::Find(binding, "spec.matchResources.namespaceSelector");
+  return selector == nullptr ? std::set<std::string>() : NamespacesIn(*selector);
 }
 
 DesiredObjects LocalGatingPolicy(const std::vector<std::string>& excluded_schedulers,

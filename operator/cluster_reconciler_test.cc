@@ -8,8 +8,10 @@
 #include "api/testing/make_config.h"
 #include "kube/testing/call_kind.h"
 #include "kube/testing/make_pod.h"
+#include "kube/types/coordination.pb.h"
 #include "operator/testing/harness.h"
 #include "placement/gate.h"
+#include "watches/announcements.h"
 
 namespace operator_ {
 namespace {
@@ -29,6 +31,15 @@ class ClusterReconcilerTest : public testing::Test {
   void SetUp() override { h_.StartOperator(); }
   bool IsGated(const std::string& ns, const std::string& name, std::string_view gate) {
     return placement::HasGate(*h_.api.Get<Pod>({ns, name}), gate);
+  }
+  // Where pods that require an architecture are gated too; null if nowhere.
+  Json PreferringNamespaces() {
+    Json webhooks =
+        (*h_.api.GetJson(kube::kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
+    // The last one is for the probe.
+    return webhooks.size() == 2
+               ? Json()
+               : webhooks[1]["namespaceSelector"]["matchExpressions"].back()["values"];
   }
   bool ConfigDeleted() { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }
   void DeleteConfig() { h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"}); }
@@ -386,14 +397,7 @@ TEST_F(FromTheGoOperatorTest, AConfigThatIsAlreadyBeingDeletedLeavesNoObject) {
 // I4: where a shard may set preferences, the cluster controller must be able to make up for it.
 TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
   ASSERT_TRUE(h_.BringUpCluster());
-  auto namespaces = [this]() -> Json {
-    Json webhooks =
-        (*h_.api.GetJson(kube::kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
-    // The last one is for the probe.
-    return webhooks.size() == 2
-               ? Json()
-               : webhooks[1]["namespaceSelector"]["matchExpressions"].back()["values"];
-  };
+  auto namespaces = [this] { return PreferringNamespaces(); };
   EXPECT_EQ(namespaces(), Json());
   // Not only once its shard runs.
   h_.CreateConfig("shop", "a", 1);
@@ -410,6 +414,32 @@ TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConf
   ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"shop"}); }));
   h_.DeleteConfig("shop", "b");
   EXPECT_TRUE(h_.Await([&] { return namespaces() == Json(); }));
+}
+
+// I4: the validating webhook waits for this before the first config is stored.
+TEST_F(ClusterReconcilerTest, AnAnnouncedPreferenceCountsAsAConfig) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  kube::coordination::Lease lease;
+  lease.mutable_metadata()->set_namespace_("shop");
+  lease.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
+  auto announce = [&](std::string_view annotation) {
+    (*lease.mutable_metadata()->mutable_annotations())[std::string(annotation)] = "true";
+  };
+  announce("of-others");
+  h_.api.Create(lease);
+  h_.Pass(5s);
+  EXPECT_EQ(PreferringNamespaces(), Json());
+  announce(watches::kPreferencesAnnouncedAnnotation);
+  announce(watches::AnnotationKey("uid"));
+  lease.mutable_metadata()->mutable_annotations()->at(watches::AnnotationKey("uid")) = "1 2 a";
+  if (h_.api.Get<kube::coordination::Lease>(kube::KeyOf(lease))) {
+    h_.api.Update(lease);
+  } else {
+    h_.api.Create(lease);
+  }
+  EXPECT_TRUE(h_.Await([&] { return PreferringNamespaces() == Json::array({"shop"}); }));
+  h_.api.Delete<kube::coordination::Lease>(kube::KeyOf(lease));
+  EXPECT_TRUE(h_.Await([&] { return PreferringNamespaces() == Json(); }));
 }
 
 TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {

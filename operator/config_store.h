@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConfigStore: the ClusterPodPlacementConfig and all PodPlacementConfigs, from watches, indexed by
-// namespace: an event in one namespace never costs work in another one. Thread: the client's.
+// namespace: an event in one namespace never costs work in another one. Also which namespaces have
+// announcements (watches/announcements.h) of PodPlacementConfigs. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
+#include "kube/types/coordination.pb.h"
 #include "watches/config_cache.h"
 
 namespace operator_ {
@@ -50,10 +52,8 @@ class ConfigStore {
   Configs In(const std::string& ns) const { return configs_.In(ns); }
   // The namespaces with at least one PodPlacementConfig.
   std::vector<std::string> Namespaces() const { return configs_.Namespaces(); }
-  // Those in which at least one may prefer an architecture; sorted.
-  std::vector<std::string> PreferringNamespaces() const {
-    return {preferring_.begin(), preferring_.end()};
-  }
+  // Those in which at least one may prefer an architecture, or may be stored any moment; sorted.
+  std::vector<std::string> PreferringNamespaces() const;
   // A policy gates pods for a PodPlacementConfig, as its status says.
   bool AnyGatedByPolicy() const { return !gated_by_policy_.empty(); }
   bool Has(const std::string& ns) const { return configs_.Has(ns); }
@@ -66,8 +66,11 @@ class ConfigStore {
   // Filled when it is read.
   mutable watches::ConfigCache configs_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
-  // PreferringNamespaces()
+  // With kPreferencesAnnouncedAnnotation.
+  kube::Informer<kube::coordination::Lease> announcements_;
+  // Those with a PodPlacementConfig that may prefer, and those where one is announced.
   std::set<std::string> preferring_;
+  std::set<std::string> announced_;
   // Those with a PodPlacementConfig that a policy gates for.
   std::set<std::string> gated_by_policy_;
   std::function<void(const std::string&)> on_namespace_;

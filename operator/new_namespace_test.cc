@@ -109,6 +109,7 @@ TEST_F(NewNamespaceTest, AFurtherConfigCostsItsAnnouncementAndItsStatus) {
   h_.Pass(60s);
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", 1),                   //
                                       Pair("get clusterpodplacementconfigs", 1),  //
+                                      Pair("get leases", 1),                      //
                                       Pair("list podplacementconfigs", 1),        //
                                       Pair("patch leases", 1),                    //
                                       Pair("patch podplacementconfigs/status", 1)));

@@ -11,7 +11,8 @@
 namespace watches {
 namespace {
 
-constexpr size_t kMaxUid = 40;  // a UUID has 36 characters
+constexpr size_t kMaxUid = 40;                             // a UUID has 36 characters
+constexpr std::chrono::seconds kMaxTime{253'402'300'799};  // the end of the year 9999
 
 // Removes a number and a space from the start of `text`.
 bool TakeNumber(std::string_view& text, int64_t& number) {
@@ -31,12 +32,33 @@ std::optional<Announcement> Read(std::string_view key, std::string_view value) {
   key.remove_prefix(api::kAnnouncementAnnotationPrefix.size());
   int64_t seconds = 0;
   bool numbers = TakeNumber(value, announcement.generation) && TakeNumber(value, seconds);
-  if (!numbers || seconds < 0 || key.empty() || key.size() > kMaxUid || !kube::IsObjectName(value))
+  if (!numbers || seconds < 0 || seconds > kMaxTime.count() || key.empty() ||
+      key.size() > kMaxUid || !kube::IsObjectName(value))
     return std::nullopt;
   announcement.uid = key;
   announcement.name = value;
   announcement.since_epoch = std::chrono::seconds(seconds);
   return announcement;
+}
+
+// The keys that do not parse, and those of the oldest above kMaxAnnouncements.
+std::vector<std::string> Obsolete(const kube::meta::ObjectMeta& lease) {
+  std::vector<std::string> obsolete;
+  std::vector<std::pair<std::chrono::seconds, std::string>> current;
+  for (const auto& [key, value] : lease.annotations()) {
+    if (!IsAnnouncement(key)) continue;
+    if (std::optional<Announcement> announcement = Read(key, value)) {
+      current.emplace_back(announcement->since_epoch, key);
+    } else {
+      obsolete.push_back(key);
+    }
+  }
+  if (current.size() > kMaxAnnouncements) {
+    std::sort(current.begin(), current.end());
+    for (size_t i = 0; i < current.size() - kMaxAnnouncements; ++i)
+      obsolete.push_back(std::move(current[i].second));
+  }
+  return obsolete;
 }
 
 }  // namespace
@@ -58,7 +80,7 @@ std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
       all.push_back(std::move(*announcement));
   }
   if (all.size() > kMaxAnnouncements) {
-    // The order in which ObsoleteAnnotations() removes them, from its end.
+    // The order in which Obsolete() removes them, from its end.
     std::sort(all.begin(), all.end(), [](const Announcement& a, const Announcement& b) {
       return std::tie(a.since_epoch, a.uid) > std::tie(b.since_epoch, b.uid);
     });
@@ -69,28 +91,28 @@ std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
   return all;
 }
 
-std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease,
-                                             std::chrono::seconds now) {
-  std::vector<std::string> obsolete;
-  std::vector<std::pair<std::chrono::seconds, std::string>> current;
-  for (const auto& [key, value] : lease.annotations()) {
-    if (!IsAnnouncement(key)) continue;
-    std::optional<Announcement> announcement = Read(key, value);
-    // A time in the future comes from a clock that was set back, or from a tenant.
-    bool keep = announcement && announcement->since_epoch >= now - kAnnouncementKept &&
-                announcement->since_epoch <= now + kAnnouncementKept;
-    if (keep) {
-      current.emplace_back(announcement->since_epoch, key);
-    } else {
-      obsolete.push_back(key);
-    }
+AnnotationChanges Announcing(const std::vector<Announcement>& writes,
+                             const kube::meta::ObjectMeta& lease, std::chrono::seconds now) {
+  std::map<std::string, int64_t> announced;
+  std::chrono::seconds time = now;
+  for (const Announcement& announcement : AnnouncementsOn(lease)) {
+    announced[announcement.uid] = announcement.generation;
+    time = std::max(time, announcement.since_epoch + std::chrono::seconds(1));
   }
-  if (current.size() > kMaxAnnouncements) {
-    std::sort(current.begin(), current.end());
-    for (size_t i = 0; i < current.size() - kMaxAnnouncements; ++i)
-      obsolete.push_back(std::move(current[i].second));
+  time = std::min(time, kMaxTime);
+  AnnotationChanges changes;
+  kube::meta::ObjectMeta changed = lease;
+  for (Announcement write : writes) {
+    auto before = announced.find(write.uid);
+    if (before != announced.end()) write.generation = std::max(write.generation, before->second);
+    write.since_epoch = time;
+    std::string key = AnnotationKey(write.uid);
+    std::string value = AnnotationValue(write);
+    (*changed.mutable_annotations())[key] = value;
+    changes[std::move(key)] = std::move(value);
   }
-  return obsolete;
+  for (std::string& key : Obsolete(changed)) changes[std::move(key)] = std::nullopt;
+  return changes;
 }
 
 }  // namespace watches

@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,18 +30,26 @@ namespace watches {
 inline constexpr std::chrono::milliseconds kAnnouncedAhead{250};
 inline constexpr std::chrono::milliseconds kAnnouncementsReused{200};
 
-// An announced write is stored or has failed after a minute, the API server's limit for requests.
-inline constexpr std::chrono::seconds kAnnouncementKept{180};
+// An announcement is kept until every watch has the write. It is stored within a minute, the API
+// server's limit for requests, and a watch without a connection begins anew after five minutes
+// (kube/client/new_client.h, watch_idle_timeout).
+inline constexpr std::chrono::seconds kAnnouncementKept{480};
 // The limit in one namespace. Above it, readers ignore the oldest ones, and the next writer removes
 // them.
 inline constexpr size_t kMaxAnnouncements = 512;
+
+// On a Lease with an announced config that may prefer an architecture, with any value: for the
+// operator that leads.
+inline constexpr std::string_view kPreferencesAnnouncedAnnotation =
+    "multiarch.openshift.io/preferences-announced";
 
 struct Announcement {
   // The uid of the config that will be stored.
   std::string uid;
   std::string name;
   int64_t generation = 0;
-  // The time by the clock of the announcing process. Used only to remove old announcements.
+  // Later than that of all earlier writes of the Lease, whatever the clocks of their writers say;
+  // no other clock is compared with it. Tells two announcements of one generation apart.
   std::chrono::seconds since_epoch{};
 
   bool operator==(const Announcement&) const = default;
@@ -54,9 +63,14 @@ std::string AnnotationValue(const Announcement& announcement);
 // annotations that do not parse: tenants can write them too.
 std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease);
 
-// The keys of the annotations that the next writer removes at `now`: expired, not parsable, or the
-// oldest above kMaxAnnouncements.
-std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease,
-                                             std::chrono::seconds now);
+// The annotations to set on a Lease; nullopt: to remove.
+using AnnotationChanges = std::map<std::string, std::optional<std::string>>;
+
+// What announces `writes` on a Lease with the metadata `lease`, and removes what does not parse and
+// the oldest above kMaxAnnouncements. Their times are `now`, or later if the Lease has such. The
+// announced generation of a config never decreases: a write that was reviewed on an old version of
+// its config fails, but the write that was announced before may have been stored.
+AnnotationChanges Announcing(const std::vector<Announcement>& writes,
+                             const kube::meta::ObjectMeta& lease, std::chrono::seconds now);
 
 }  // namespace watches

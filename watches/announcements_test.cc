@@ -12,7 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::Eq;
 using testing::IsEmpty;
+using testing::Optional;
+using testing::Pair;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -23,6 +26,15 @@ class AnnouncementsTest : public testing::Test {
   }
   void Put(const Announcement& announcement) {
     Put(AnnotationKey(announcement.uid), AnnotationValue(announcement));
+  }
+
+  // What a write of another config removes.
+  std::vector<std::string> Removed(std::chrono::seconds now = 0s) {
+    std::vector<std::string> removed;
+    for (const auto& [key, value] : Announcing({{.uid = "writer", .name = "w"}}, lease_, now)) {
+      if (!value) removed.push_back(key);
+    }
+    return removed;
   }
 
   kube::meta::ObjectMeta lease_;
@@ -63,10 +75,10 @@ TEST_F(AnnouncementsTest, OfOneConfigOnlyTheNewestIsKept) {
 TEST_F(AnnouncementsTest, InvalidAnnotationsAreSkippedAndRemoved) {
   std::string prefix = AnnotationKey("");
   for (const char* value : {"", " ", "1", "1 2", "1 2 ", "1 x a", "x 1 a", "1 2 NoName",
-                            "99999999999999999999 1 a", "1 -5 a", "1 2 a/b"}) {
+                            "99999999999999999999 1 a", "1 -5 a", "1 253402300800 a", "1 2 a/b"}) {
     Put(prefix + "u", value);
     EXPECT_THAT(AnnouncementsOn(lease_), IsEmpty()) << value;
-    EXPECT_THAT(ObsoleteAnnotations(lease_, 100s), ElementsAre(prefix + "u")) << value;
+    EXPECT_THAT(Removed(), ElementsAre(prefix + "u")) << value;
   }
   lease_.clear_annotations();
   Put(prefix, "1 2 a");
@@ -74,17 +86,20 @@ TEST_F(AnnouncementsTest, InvalidAnnotationsAreSkippedAndRemoved) {
   EXPECT_THAT(AnnouncementsOn(lease_), IsEmpty());
 }
 
-TEST_F(AnnouncementsTest, OldOnesAreRemoved) {
-  Put({.uid = "old", .name = "a", .since_epoch = 100s});
-  Put({.uid = "young", .name = "b", .since_epoch = 150s});
-  Put({.uid = "new", .name = "c", .since_epoch = 300s});
-  Put({.uid = "future", .name = "d", .since_epoch = 1000s});
-  Put({.uid = "never",
-       .name = "e",
-       .since_epoch = std::chrono::seconds(std::numeric_limits<int64_t>::max())});
-  EXPECT_THAT(
-      ObsoleteAnnotations(lease_, 300s),
-      UnorderedElementsAre(AnnotationKey("old"), AnnotationKey("future"), AnnotationKey("never")));
+// The clocks of their writers may differ by any time.
+TEST_F(AnnouncementsTest, ATimeAloneRemovesNothing) {
+  Put({.uid = "early", .name = "a", .since_epoch = 0s});
+  Put({.uid = "late", .name = "b", .since_epoch = 253402300799s});
+  EXPECT_THAT(Removed(1'700'000'000s), IsEmpty());
+}
+
+TEST_F(AnnouncementsTest, EachWriteIsTheNewest) {
+  Put({.uid = "late", .name = "a", .since_epoch = 1000s});
+  EXPECT_THAT(Announcing({{.uid = "new", .name = "b", .generation = 1}}, lease_, 100s),
+              ElementsAre(Pair(AnnotationKey("new"), Optional(std::string("1 1001 b")))));
+  Put({.uid = "latest", .name = "a", .since_epoch = 253402300799s});
+  EXPECT_THAT(Announcing({{.uid = "new", .name = "b", .generation = 1}}, lease_, 100s),
+              ElementsAre(Pair(AnnotationKey("new"), Optional(std::string("1 253402300799 b")))));
 }
 
 TEST_F(AnnouncementsTest, AreBoundedAndTheOldestAreRemoved) {
@@ -94,10 +109,23 @@ TEST_F(AnnouncementsTest, AreBoundedAndTheOldestAreRemoved) {
          .since_epoch = std::chrono::seconds(1000 + i / 100)});
   }
   EXPECT_THAT(AnnouncementsOn(lease_), SizeIs(kMaxAnnouncements));
-  std::vector<std::string> obsolete = ObsoleteAnnotations(lease_, 1010s);
-  EXPECT_THAT(obsolete, SizeIs(600 - kMaxAnnouncements));
+  std::vector<std::string> obsolete = Removed();
+  EXPECT_THAT(obsolete, SizeIs(600 + 1 - kMaxAnnouncements)) << "with room for the write";
   for (const std::string& key : obsolete)
     EXPECT_LT(std::stoi(key.substr(AnnotationKey("u").size())), 100) << key;
+}
+
+TEST_F(AnnouncementsTest, AWriteAnnouncesAndRemovesWhatIsObsolete) {
+  Put(AnnotationKey("old"), "of another format");
+  Put({.uid = "other", .name = "b", .generation = 3, .since_epoch = 590s});
+  Put({.uid = "ahead", .name = "c", .generation = 6, .since_epoch = 590s});
+  Put("holder.example.com/note", "1 2 x");
+  std::vector<Announcement> writes = {{.uid = "ahead", .name = "c", .generation = 5},
+                                      {.uid = "new", .name = "d", .generation = 1}};
+  EXPECT_THAT(Announcing(writes, lease_, 600s),
+              ElementsAre(Pair(AnnotationKey("ahead"), Optional(std::string("6 600 c"))),
+                          Pair(AnnotationKey("new"), Optional(std::string("1 600 d"))),
+                          Pair(AnnotationKey("old"), Eq(std::nullopt))));
 }
 
 // All readers find the same ones, and none that the next writer removes.
@@ -111,9 +139,11 @@ TEST_F(AnnouncementsTest, AboveTheLimitTheNewestAreRead) {
     if (i >= 600 - static_cast<int>(kMaxAnnouncements)) newest.push_back(announcement);
   }
   EXPECT_EQ(AnnouncementsOn(lease_), newest);
-  std::vector<std::string> obsolete = ObsoleteAnnotations(lease_, 1010s);
+  std::vector<std::string> obsolete = Removed();
+  size_t read = 0;
   for (const Announcement& announcement : newest)
-    EXPECT_EQ(std::count(obsolete.begin(), obsolete.end(), AnnotationKey(announcement.uid)), 0);
+    read += std::count(obsolete.begin(), obsolete.end(), AnnotationKey(announcement.uid));
+  EXPECT_EQ(read, 1u) << "one, for the write itself";
 }
 
 }  // namespace

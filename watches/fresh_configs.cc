@@ -16,9 +16,8 @@ using kube::Result;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
-// An announced write that the watch does not have by then was refused: the API server limits
-// requests to a minute.
-constexpr kube::Duration kExpiresAfter = 60s;
+// An announced write is stored by then, or never: the API server limits requests to a minute.
+constexpr kube::Duration kEndsWithin = 60s;
 // With more namespaces, idle ones are dropped.
 constexpr size_t kMaxIdleNamespaces = 256;
 // Nothing waits for an answer but pods, so that also a long list ends.
@@ -37,25 +36,28 @@ Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std
     co_return announced.error().Prefix("read the announcements of PodPlacementConfigs");
   if (!IsBehind(ns, names, **announced)) co_return watch_.In(ns);
 
+  kube::TimePoint begun = clock_.Now();
   // The watch may have all of them when it is this namespace's turn to be listed.
   ConfigLists::Known known = [this, ns, names = std::move(names), pending = *announced] {
     return Has(ns, names, *pending) ? watch_.In(ns) : nullptr;
   };
-  Result<Snapshot> listed =
-      co_await lists_.Read(std::move(ns), clock_.Now() + kListWithin, std::move(known));
+  Result<Snapshot> listed = co_await lists_.Read(ns, clock_.Now() + kListWithin, std::move(known));
+  if (listed) KeepStored(ns, **listed, begun);
   co_return listed;
 }
 
-bool FreshConfigs::Has(const std::string& ns, const Announcement& announcement) const {
+bool FreshConfigs::Has(const std::string& ns, const Announcement& announcement,
+                       int64_t generation) const {
   const ConfigCache::Version* known = watch_.Find(ns, announcement.name);
-  return known != nullptr && known->uid == announcement.uid &&
-         known->generation >= announcement.generation;
+  return known != nullptr && known->uid == announcement.uid && known->generation >= generation;
 }
 
 bool FreshConfigs::Has(const std::string& ns, const std::vector<std::string>& names,
                        const std::vector<Announcement>& announced) const {
   auto is_known = [&](const std::string& name) { return watch_.Find(ns, name) != nullptr; };
-  auto has = [&](const Announcement& announcement) { return Has(ns, announcement); };
+  auto has = [&](const Announcement& announcement) {
+    return Has(ns, announcement, announcement.generation);
+  };
   return std::all_of(names.begin(), names.end(), is_known) &&
          std::all_of(announced.begin(), announced.end(), has);
 }
@@ -67,18 +69,35 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
   std::unordered_map<std::string, Pending> pending;
   bool behind = false;
   for (const Announcement& announcement : announced) {
-    if (Has(ns, announcement)) continue;
-    Pending entry{.generation = announcement.generation, .since = clock_.Now()};
+    if (Has(ns, announcement, announcement.generation)) continue;
+    Pending entry{.announcement = announcement, .since = clock_.Now(), .stored = {}};
+    // The same generation may be announced again, when the first write was refused.
     auto before = reads.pending.find(announcement.uid);
-    if (before != reads.pending.end() && before->second.generation == entry.generation)
+    if (before != reads.pending.end() && before->second.announcement == announcement)
       entry = before->second;
-    behind |= clock_.Now() - entry.since < kExpiresAfter;
-    pending.emplace(announcement.uid, entry);
+    behind |= !entry.stored || (*entry.stored > 0 && !Has(ns, announcement, *entry.stored));
+    pending.emplace(announcement.uid, std::move(entry));
   }
   reads.pending = std::move(pending);
   return behind || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
            return watch_.Find(ns, name) == nullptr;
          });
+}
+
+void FreshConfigs::KeepStored(const std::string& ns, const std::vector<PodPlacementConfig>& listed,
+                              kube::TimePoint begun) {
+  auto reads = reads_.find(ns);
+  if (reads == reads_.end()) return;
+  std::unordered_map<std::string, Pending>& pending = reads->second.pending;
+  auto has_ended = [&](const Pending& entry) { return begun - entry.since >= kEndsWithin; };
+  for (auto& [uid, entry] : pending) {
+    if (has_ended(entry)) entry.stored = 0;
+  }
+  for (const PodPlacementConfig& config : listed) {
+    auto found = pending.find(config.metadata().uid());
+    if (found != pending.end() && has_ended(found->second))
+      found->second.stored = config.metadata().generation();
+  }
 }
 
 Async<FreshConfigs::Announced> FreshConfigs::Announcements(std::string ns) {
@@ -112,7 +131,7 @@ FreshConfigs::Reads& FreshConfigs::ReadsOf(const std::string& ns) {
     std::erase_if(reads_, [&](const auto& entry) {
       const Reads& reads = entry.second;
       return reads.announced.idle() &&
-             (reads.pending.empty() || now - reads.last_used >= kExpiresAfter);
+             (reads.pending.empty() || now - reads.last_used >= kEndsWithin);
     });
   }
   auto found = reads_.find(ns);

@@ -18,6 +18,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,26 +53,34 @@ class FreshConfigs {
 
  private:
   using Announced = std::shared_ptr<const std::vector<Announcement>>;
+  // An announcement that the watch does not have yet.
   struct Pending {
-    int64_t generation = 0;
-    kube::TimePoint since;  // when Read() first found the announcement
+    Announcement announcement;
+    kube::TimePoint since;  // when Read() first found it
+    // The generation of the config in a list that began when the announced write had ended; 0 if
+    // the config was not in the list.
+    std::optional<int64_t> stored;
   };
   // The calls and announcements of one namespace.
   struct Reads {
     kube::SharedCall<Announced> announced;
     Announced last;                                    // of the last read that succeeded
     kube::TimePoint last_begun;                        // when that read began
-    std::unordered_map<std::string, Pending> pending;  // not yet in the watch's cache; by uid
+    std::unordered_map<std::string, Pending> pending;  // by uid
     kube::TimePoint last_used;
   };
 
-  bool Has(const std::string& ns, const Announcement& announcement) const;
+  // Whether the watch has that config, at least of `generation`.
+  bool Has(const std::string& ns, const Announcement& announcement, int64_t generation) const;
   // Whether the watch has all of them.
   bool Has(const std::string& ns, const std::vector<std::string>& names,
            const std::vector<Announcement>& announced) const;
   // True if there may be a write that the watch does not have.
   bool IsBehind(const std::string& ns, const std::vector<std::string>& names,
                 const std::vector<Announcement>& announced);
+  // `listed`: a list that began after `begun`.
+  void KeepStored(const std::string& ns, const std::vector<api::PodPlacementConfig>& listed,
+                  kube::TimePoint begun);
   // The announcements of `ns` that calls before this one can depend on.
   kube::Async<Announced> Announcements(std::string ns);
   kube::Async<Announced> ReadAnnouncements(std::string ns);

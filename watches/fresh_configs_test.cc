@@ -52,6 +52,11 @@ class FreshConfigsTest : public testing::Test {
     WriteAnnouncement(name, uid, generation, ns);
     clock_.Advance(kAnnouncedAhead);
   }
+  // Creates the next generation of `config`.
+  void Change(const PodPlacementConfig& config) {
+    kube::Json patch = {{"spec", {{"priority", config.metadata().generation()}}}};
+    api_.PatchJson(kube::ResourceOf<PodPlacementConfig>::value, kube::KeyOf(config), patch);
+  }
   void WriteAnnouncement(const std::string& name, const std::string& uid, int64_t generation,
                          const std::string& ns = "ns") {
     Lease lease;
@@ -59,8 +64,10 @@ class FreshConfigsTest : public testing::Test {
     lease.mutable_metadata()->set_name(kLease.name);
     std::optional<Lease> current = api_.Get<Lease>({ns, kLease.name});
     if (current) lease = *current;
+    auto now =
+        std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
     (*lease.mutable_metadata()->mutable_annotations())[AnnotationKey(uid)] =
-        AnnotationValue({.uid = uid, .name = name, .generation = generation});
+        AnnotationValue({.uid = uid, .name = name, .generation = generation, .since_epoch = now});
     current ? api_.Update(lease) : api_.Create(lease);
   }
   // From now on, the watch has no events.
@@ -181,7 +188,69 @@ TEST_F(FreshConfigsTest, AnAnnouncedWriteThatFailedExpires) {
   EXPECT_EQ(Lists(), 2);
   clock_.Advance(1s);
   Read();
+  EXPECT_EQ(Lists(), 3) << "the first list that began when the write had ended";
+  clock_.Advance(1s);
+  Read();
+  EXPECT_EQ(Lists(), 3);
+}
+
+// For longer than an announced write can take: until the watch goes on, each read is a list.
+TEST_F(FreshConfigsTest, WhatASilentWatchDoesNotHaveIsListed) {
+  BreakWatch();
+  PodPlacementConfig config = Create("new");
+  Announce("new", config.metadata().uid(), 1);
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(Read(), ElementsAre("new")) << i;
+    clock_.Advance(30s);
+  }
+  EXPECT_EQ(Lists(), 10);
+}
+
+// The announcement of the refused write replaced that of the stored one.
+TEST_F(FreshConfigsTest, ARefusedWriteDoesNotHideAStoredOne) {
+  PodPlacementConfig config = Create("changed");
+  kube::Drain(io_);
+  BreakWatch();
+  Announce("changed", config.metadata().uid(), 2);
+  Change(config);
+  Announce("changed", config.metadata().uid(), 3);
+  Read();
+  clock_.Advance(60s);
+  Read();
+  clock_.Advance(60s);
+  Read();
+  EXPECT_EQ(Lists(), 3);
+}
+
+TEST_F(FreshConfigsTest, ADeletedConfigIsNotListedForEver) {
+  BreakWatch();
+  PodPlacementConfig config = Create("new");
+  Announce("new", config.metadata().uid(), 1);
+  Read();
+  clock_.Advance(60s);
+  EXPECT_THAT(Read(), ElementsAre("new"));
+  api_.Delete<PodPlacementConfig>({"ns", "new"});
+  clock_.Advance(1s);
+  EXPECT_THAT(Read(), IsEmpty());
+  EXPECT_EQ(Lists(), 3);
+  clock_.Advance(1s);
+  Read();
+  EXPECT_EQ(Lists(), 3);
+}
+
+// The first write was refused, and the user repeats it.
+TEST_F(FreshConfigsTest, AnAnnouncementOfTheSameGenerationIsPendingAgain) {
+  BreakWatch();
+  Announce("again", "uid", 1);
+  Read();
+  clock_.Advance(60s);
+  Read();
+  clock_.Advance(1s);
+  Read();
   EXPECT_EQ(Lists(), 2);
+  Announce("again", "uid", 1);
+  Read();
+  EXPECT_EQ(Lists(), 3);
 }
 
 TEST_F(FreshConfigsTest, AConfigThatThePodNamesIsRead) {

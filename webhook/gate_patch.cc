@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "webhook/gate_patch.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <vector>
 
 #include "api/names.h"
 #include "kube/admission/json_patch.h"
@@ -76,6 +78,10 @@ std::string ClusterPatch(const PodReview& review, GateDecision decision) {
        {api::kNodeAffinityLabel, std::string(api::kNotSet), review.node_affinity_label},
        {api::kPreferredNodeAffinityLabel, std::string(api::kNotSet),
         review.preferred_node_affinity_label}});
+  const std::vector<std::string_view>& gates = review.pod.gates;
+  if (review.local_gate_label == api::kRemoved &&
+      std::find(gates.begin(), gates.end(), api::kLocalGate) == gates.end())
+    patch.Remove("/metadata/labels/" + kube::PointerToken(api::kLocalGateLabel));
   return std::move(patch).Take();
 }
 

@@ -12,7 +12,9 @@ namespace webhook {
 
 // Adds the cluster gate, the label `scheduling-gate` (gated, or not-set if the pod is ignored) and
 // the labels `node-affinity: not-set` and `preferred-node-affinity: not-set`, which the controllers
-// change when they add a requirement or a preference.
+// change when they add a requirement or a preference. Removes `local-scheduling-gate: removed`
+// unless the pod has the local gate: the pod is a copy of another one, and no shard has decided its
+// preferences.
 std::string ClusterPatch(const PodReview& review, placement::GateDecision decision);
 
 // Adds the local gate, the label `local-scheduling-gate: gated`, and `entry` (CONFIG or

@@ -191,5 +191,22 @@ TEST_F(CreatedTogetherFlow, WithoutWebhookTheClusterControllerSetsThePreference)
   }
 }
 
+// Only where an architecture may be preferred do pods that require one themselves get the cluster
+// gate. In each new namespace, the pod is created as soon as the config is stored.
+TEST_F(CreatedTogetherFlow, TheFirstConfigOfANamespaceIsForPodsThatRequireAnArchitectureToo) {
+  for (int i = 0; i < 5; ++i) {
+    auto fresh = Scene::Make(cluster(), "first" + std::to_string(i), Json::object());
+    ASSERT_TRUE(fresh) << fresh.error();
+    Flow(**fresh, "the first config, and a pod")
+        .Do(Create(MakeConfig("first").ForLabel("app", "x").Prefer("arm64", 42)))
+        .Do(Create(MakePod("web")
+                       .Label("app", "x")
+                       .NodeSelector(std::string(api::kArchLabel), "arm64")
+                       .Image(Image("demo/multi:1"))))
+        .Await(Ungated("web"))
+        .Check(Prefers("web", {{"arm64", 42}}));
+  }
+}
+
 }  // namespace
 }  // namespace e2e

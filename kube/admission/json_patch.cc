@@ -18,8 +18,10 @@ void JsonPatch::Append(std::string_view op, std::string_view path, std::string_v
   text_ += op;
   text_ += R"(","path":)";
   AppendJsonString(text_, path);
-  text_ += R"(,"value":)";
-  text_ += value;
+  if (!value.empty()) {
+    text_ += R"(,"value":)";
+    text_ += value;
+  }
   text_ += "}";
 }
 

@@ -17,10 +17,14 @@ class JsonPatch {
   void Add(std::string_view path, std::string_view value) { Append("add", path, value); }
   void Replace(std::string_view path, std::string_view value) { Append("replace", path, value); }
 
+  // The member must exist.
+  void Remove(std::string_view path) { Append("remove", path, ""); }
+
   // "" without operations.
   std::string Take() && { return text_.empty() ? "" : std::move(text_) + "]"; }
 
  private:
+  // An empty `value`: without one.
   void Append(std::string_view op, std::string_view path, std::string_view value);
 
   std::string text_;

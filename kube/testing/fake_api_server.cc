@@ -47,15 +47,18 @@ Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiReques
   return ApiResponse{status, std::string(object.protobuf() ? kProtobuf : kJson), object.Body()};
 }
 
-// A merge patch of a protobuf object: only annotations are supported.
+// A merge patch of a protobuf object: only annotations are supported, with or without a
+// resourceVersion as precondition.
 Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
   const Json* annotations = Find(patch, "metadata.annotations");
+  const Json* version = Find(patch, "metadata.resourceVersion");
   if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 ||
-      patch["metadata"].size() != 1) {
+      patch["metadata"].size() != (version == nullptr ? 1u : 2u)) {
     return Error::FromHttpStatus(415, "UnsupportedMediaType",
                                  "this fake patches annotations of protobuf objects only");
   }
   meta::ObjectMeta meta = object.metadata();
+  if (version != nullptr) meta.set_resource_version(version->get<std::string>());
   for (const auto& [key, value] : annotations->items()) {
     if (value.is_null()) {
       meta.mutable_annotations()->erase(key);

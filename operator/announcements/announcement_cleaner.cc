@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/announcements/announcement_cleaner.h"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "api/names.h"
 #include "kube/client/typed.h"
@@ -52,7 +53,9 @@ Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
     if (IsNotFound(lease)) co_return Ok();
     if (!lease) co_return lease.error().Prefix("withdraw an announcement of " + ns);
   }
-  co_return co_await DeleteIfObsolete(*lease);
+  if (!watches::AnnouncementsOn(lease->metadata()).empty()) co_return Ok();
+  Result<> deleted = co_await Delete(*lease);
+  co_return deleted;
 }
 
 Async<> AnnouncementCleaner::DeleteObsolete() {
@@ -60,25 +63,25 @@ Async<> AnnouncementCleaner::DeleteObsolete() {
                                 "metadata.name=" + std::string(api::kAnnouncementsName)};
   Result<kube::TypedList<Lease>> leases = co_await kube::List<Lease>(client_, std::move(options));
   if (!leases) co_return leases.error().Prefix("list the announcements");
+  std::map<std::string, Seen> before = std::exchange(seen_, {});
   std::optional<kube::Error> failure;
   for (const Lease& lease : leases->items) {
-    Result<> deleted = co_await DeleteIfObsolete(lease);
+    const kube::meta::ObjectMeta& metadata = lease.metadata();
+    Seen seen{.version = metadata.resource_version(), .since = clock_.Now()};
+    auto last = before.find(metadata.namespace_());
+    if (last != before.end() && last->second.version == seen.version)
+      seen.since = last->second.since;
+    bool kept = clock_.Now() - seen.since < watches::kAnnouncementKept;
+    seen_[metadata.namespace_()] = std::move(seen);
+    if (kept && !watches::AnnouncementsOn(metadata).empty()) continue;
+    Result<> deleted = co_await Delete(lease);
     if (!deleted) failure = deleted.error();
   }
   if (failure) co_return *failure;
   co_return Ok();
 }
 
-Async<> AnnouncementCleaner::DeleteIfObsolete(const Lease& lease) {
-  auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
-  std::vector<std::string> obsolete = watches::ObsoleteAnnotations(lease.metadata(), now);
-  bool current = false;
-  for (const watches::Announcement& announcement : watches::AnnouncementsOn(lease.metadata())) {
-    std::string key = watches::AnnotationKey(announcement.uid);
-    current |= std::find(obsolete.begin(), obsolete.end(), key) == obsolete.end();
-  }
-  if (current) co_return Ok();
-
+Async<> AnnouncementCleaner::Delete(const Lease& lease) {
   kube::ObjectKey key = kube::KeyOf(lease);
   std::string name = key.ToString();
   kube::DeleteOptions options{.uid = lease.metadata().uid(),

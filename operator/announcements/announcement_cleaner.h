@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnnouncementCleaner: removes obsolete announcements of PodPlacementConfigs
 // (watches/announcements.h), so no object of the operator stays in a namespace. The announcement of
-// a deleted config is removed at once, any other when the announced write must have ended, whether
-// the config was stored or refused.
+// a deleted config is removed at once. A Lease is deleted when it has no other announcements, or
+// when it has not changed for kAnnouncementKept, by the clock of this process alone: each announced
+// write has been stored or refused then, and is known.
 //
 // Requests: {NAMESPACE, UID} for a deleted config; {"", ""} for all namespaces, which requeues
 // itself.
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <string>
 
 #include "kube/base/async.h"
@@ -30,11 +32,18 @@ class AnnouncementCleaner final : public kube::Reconciler {
  private:
   kube::Async<> Withdraw(std::string ns, std::string uid);
   kube::Async<> DeleteObsolete();
-  // Deletes `lease` if all its announcements are obsolete and it has not changed since it was read.
-  kube::Async<> DeleteIfObsolete(const kube::coordination::Lease& lease);
+  // Unless it has changed since it was read.
+  kube::Async<> Delete(const kube::coordination::Lease& lease);
+
+  struct Seen {
+    std::string version;    // the resourceVersion
+    kube::TimePoint since;  // when it was first seen
+  };
 
   kube::Client& client_;
   kube::Clock& clock_;
+  // The Leases of the last list, by namespace.
+  std::map<std::string, Seen> seen_;
 };
 
 }  // namespace operator_

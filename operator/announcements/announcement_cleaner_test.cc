@@ -20,7 +20,8 @@ class AnnouncementCleanerTest : public testing::Test {
  protected:
   AnnouncementCleanerTest() { harness_.CreateClusterConfig(); }
 
-  void Announce(const std::string& ns, const std::string& uid) {
+  // `ahead`: of the clock of the replica that announces.
+  void Announce(const std::string& ns, const std::string& uid, std::chrono::seconds ahead = 0s) {
     Lease lease;
     lease.mutable_metadata()->set_namespace_(ns);
     lease.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
@@ -30,7 +31,8 @@ class AnnouncementCleanerTest : public testing::Test {
     auto now = std::chrono::duration_cast<std::chrono::seconds>(
         harness_.clock.WallNow().time_since_epoch());
     (*lease.mutable_metadata()->mutable_annotations())[watches::AnnotationKey(uid)] =
-        watches::AnnotationValue({.uid = uid, .name = "a", .generation = 1, .since_epoch = now});
+        watches::AnnotationValue(
+            {.uid = uid, .name = "a", .generation = 1, .since_epoch = now + ahead});
     current ? harness_.api.Update(lease) : harness_.api.Create(lease);
   }
   std::vector<std::string> Announced(const std::string& ns) {
@@ -97,6 +99,29 @@ TEST_F(AnnouncementCleanerTest, TheAnnouncementOfARefusedWriteIsRemovedAfterSome
   harness_.StartOperator();
   harness_.Pass(2min);
   EXPECT_THAT(Announced("shop"), ElementsAre("refused"));
+  harness_.Pass(12min);
+  EXPECT_FALSE(LeaseExists("shop"));
+}
+
+TEST_F(AnnouncementCleanerTest, WallClocksAreNotCompared) {
+  Announce("early", "a", -1h);
+  Announce("late", "b", 1h);
+  harness_.StartOperator();
+  harness_.Pass(7min);
+  EXPECT_THAT(Announced("early"), ElementsAre("a"));
+  EXPECT_THAT(Announced("late"), ElementsAre("b"));
+  harness_.Pass(5min);
+  EXPECT_FALSE(LeaseExists("early"));
+  EXPECT_FALSE(LeaseExists("late"));
+}
+
+TEST_F(AnnouncementCleanerTest, ALeaseThatIsWrittenAgainIsKept) {
+  Announce("shop", "a");
+  harness_.StartOperator();
+  harness_.Pass(5min);
+  Announce("shop", "b");
+  harness_.Pass(7min);
+  EXPECT_THAT(Announced("shop"), ElementsAre("a", "b"));
   harness_.Pass(5min);
   EXPECT_FALSE(LeaseExists("shop"));
 }

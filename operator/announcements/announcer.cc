@@ -23,8 +23,9 @@ using watches::Announcement;
 
 namespace {
 
-// Another process may create or delete the Lease in between, and a tenant may do so in a loop.
-constexpr int kMaxAttempts = 5;
+// Another process may create, change or delete the Lease in between, and a tenant may do so in a
+// loop.
+constexpr int kMaxAttempts = 10;
 // Namespaces whose last write is known.
 constexpr size_t kMaxWritten = 1024;
 
@@ -32,9 +33,8 @@ std::chrono::seconds SecondsOf(kube::WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch());
 }
 
-std::string PatchOf(Json annotations) {
-  Json patch = {{"metadata", {{"annotations", std::move(annotations)}}}};
-  return kube::DumpJson(patch);
+std::chrono::milliseconds Until(TimePoint deadline, kube::Clock& clock) {
+  return std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.Now());
 }
 
 }  // namespace
@@ -61,7 +61,7 @@ Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint dea
   announcement.uid = metadata.uid();
   announcement.name = metadata.name();
   announcement.generation = std::max<int64_t>(announcement.generation, metadata.generation());
-  announcement.since_epoch = SecondsOf(clock_.WallNow());
+  write->may_prefer |= config.MayPrefer();
   if (idle) tasks_.Spawn("announce-" + ns, WriteAll(ns));
 
   if (clock_.Now() >= deadline) co_return Ok();
@@ -79,47 +79,27 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
   while (next_[ns] != nullptr) {
     std::shared_ptr<Write> write = std::move(next_[ns]);
     next_[ns] = nullptr;
-    Result<Lease> lease = co_await WriteOnce(ns, write);
+    Result<> written = co_await WriteOnce(ns, write);
     write->ended = clock_.Now();
-    write->result = lease ? Ok() : Result<>(lease.error());
+    write->result = written;
     write->done.NotifyAll();
-    if (!lease) {
-      failures_.Increment();
-      LOG(WARNING) << "namespace=" << ns
-                   << " PodPlacementConfigs were not announced; a pod created at the same time may "
-                   << "miss their preferences: " << lease.error();
-      continue;
-    }
-
-    // No caller waits for this, and the next write removes what this one leaves.
-    Json obsolete = Json::object();
-    for (std::string& key :
-         watches::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
-      obsolete[std::move(key)] = nullptr;
-    }
-    if (obsolete.empty() || next_[ns] != nullptr) continue;
-    std::string patch = PatchOf(std::move(obsolete));
-    TimePoint deadline = clock_.Now() + options_.timeout;
-    Result<Lease> pruned = co_await Patch(ns, std::move(patch), deadline);
-    LOG_IF(WARNING, !pruned) << "namespace=" << ns
-                             << " obsolete announcements were not removed: " << pruned.error();
+    if (written) continue;
+    failures_.Increment();
+    LOG(WARNING) << "namespace=" << ns
+                 << " PodPlacementConfigs were not announced; a pod created at the same time may "
+                 << "miss their preferences: " << written.error();
   }
   next_.erase(ns);
 }
 
-Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) {
-  Json annotations = Json::object();
-  for (const auto& [uid, announcement] : write->announcements) {
-    annotations[watches::AnnotationKey(uid)] = watches::AnnotationValue(announcement);
-  }
-  const std::string patch = PatchOf(std::move(annotations));
+Async<> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) {
   TimePoint deadline = clock_.Now() + options_.timeout;
   // A Lease that exists is patched, any other is created: in most namespaces one write is enough.
   bool exists = Exists(ns);
   for (int attempt = 1;; ++attempt) {
-    Result<Lease> written = Error::NotFound("");
+    Result<> written = Error::NotFound("");
     if (exists) {
-      written = co_await Patch(ns, patch, deadline);
+      written = co_await Patch(ns, write, deadline);
     } else {
       written = co_await Create(ns, write, deadline);
     }
@@ -146,35 +126,59 @@ bool Announcer::Exists(const std::string& ns) {
   return written != nullptr && clock_.Now() - *written < watches::kAnnouncementKept;
 }
 
-Async<Lease> Announcer::Patch(std::string ns, std::string patch, TimePoint deadline) {
-  kube::ApiRequest request{
-      .method = kube::Method::kPatch,
-      .target = kube::ResourceOf<Lease>::value.Path(ns, api::kAnnouncementsName),
-      .content_type = std::string(kube::kMergePatch),
-      .accept = std::string(kube::kContentType<Lease>),
-      .body = std::move(patch)};
-  request.timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());
-  co_return co_await kube::CallFor<Lease>(client_, std::move(request));
+watches::AnnotationChanges Announcer::Changes(const Write& write,
+                                              const kube::meta::ObjectMeta& metadata) const {
+  std::vector<Announcement> writes;
+  for (const auto& [uid, announcement] : write.announcements) writes.push_back(announcement);
+  watches::AnnotationChanges changes =
+      watches::Announcing(writes, metadata, SecondsOf(clock_.WallNow()));
+  if (write.may_prefer)
+    changes[std::string(watches::kPreferencesAnnouncedAnnotation)] = std::string("true");
+  return changes;
 }
 
-Async<Lease> Announcer::Create(std::string ns, std::shared_ptr<Write> write, TimePoint deadline) {
+Async<> Announcer::Patch(std::string ns, std::shared_ptr<Write> write, TimePoint deadline) {
+  const std::string path = kube::ResourceOf<Lease>::value.Path(ns, api::kAnnouncementsName);
+  kube::ApiRequest get{.target = path, .accept = std::string(kube::kContentType<Lease>)};
+  get.timeout = Until(deadline, clock_);
+  Result<Lease> lease = co_await kube::CallFor<Lease>(client_, std::move(get));
+  if (!lease) co_return lease.error();
+  if (clock_.Now() >= deadline) co_return Error::DeadlineExceeded("write Lease " + path);
+
+  Json annotations = Json::object();
+  for (auto& [key, value] : Changes(*write, lease->metadata()))
+    annotations[key] = value ? Json(*value) : Json();
+  Json patch;
+  patch["metadata"]["resourceVersion"] = lease->metadata().resource_version();
+  patch["metadata"]["annotations"] = std::move(annotations);
+  kube::ApiRequest request{.method = kube::Method::kPatch,
+                           .target = path,
+                           .content_type = std::string(kube::kMergePatch),
+                           .accept = std::string(kube::kContentType<Lease>),
+                           .body = kube::DumpJson(patch)};
+  request.timeout = Until(deadline, clock_);
+  Result<> patched = co_await kube::Send(client_, std::move(request));
+  co_return patched;
+}
+
+Async<> Announcer::Create(std::string ns, std::shared_ptr<Write> write, TimePoint deadline) {
   Lease lease;
   kube::meta::ObjectMeta& metadata = *lease.mutable_metadata();
   metadata.set_namespace_(ns);
   metadata.set_name(std::string(api::kAnnouncementsName));
   (*metadata.mutable_labels())[std::string(kManagedByLabel)] = std::string(kManagedBy);
   *metadata.add_owner_references() = options_.owner;
-  for (const auto& [uid, announcement] : write->announcements) {
-    (*metadata.mutable_annotations())[watches::AnnotationKey(uid)] =
-        watches::AnnotationValue(announcement);
+  for (auto& [key, value] : Changes(*write, metadata)) {
+    if (value) (*metadata.mutable_annotations())[key] = *value;
   }
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kube::ResourceOf<Lease>::value.Path(ns),
                            .content_type = std::string(kube::kContentType<Lease>),
                            .accept = std::string(kube::kContentType<Lease>),
                            .body = kube::Encode(lease)};
-  request.timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());
-  co_return co_await kube::CallFor<Lease>(client_, std::move(request));
+  request.timeout = Until(deadline, clock_);
+  Result<> created = co_await kube::Send(client_, std::move(request));
+  co_return created;
 }
 
 }  // namespace operator_

@@ -3,8 +3,8 @@
 // PodPlacementConfigs (watches/announcements.h).
 //
 // Each namespace has at most one write in flight; announcements that arrive meanwhile go into the
-// next one. Writers in other processes do not conflict: each patches annotations of its own.
-// Thread: the client's.
+// next one. A write changes the Lease that it has read: an announcement of another replica is
+// neither removed nor replaced by an older one. Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -52,6 +52,7 @@ class Announcer {
  private:
   struct Write {
     std::map<std::string, watches::Announcement> announcements;  // by uid
+    bool may_prefer = false;                                     // one of the configs
     std::optional<kube::Result<>> result;
     kube::TimePoint ended;
     kube::Notifier done;
@@ -59,14 +60,15 @@ class Announcer {
 
   // Writes announcements of `ns` until there are no more.
   boost::asio::awaitable<void> WriteAll(std::string ns);
-  // Returns: the Lease as written.
-  kube::Async<kube::coordination::Lease> WriteOnce(std::string ns, std::shared_ptr<Write> write);
+  kube::Async<> WriteOnce(std::string ns, std::shared_ptr<Write> write);
   // True if the Lease of `ns` exists, as far as this process knows.
   bool Exists(const std::string& ns);
-  kube::Async<kube::coordination::Lease> Patch(std::string ns, std::string patch,
-                                               kube::TimePoint deadline);
-  kube::Async<kube::coordination::Lease> Create(std::string ns, std::shared_ptr<Write> write,
-                                                kube::TimePoint deadline);
+  // Of the Lease as it is read; kConflict if it changes meanwhile.
+  kube::Async<> Patch(std::string ns, std::shared_ptr<Write> write, kube::TimePoint deadline);
+  kube::Async<> Create(std::string ns, std::shared_ptr<Write> write, kube::TimePoint deadline);
+  // What announces `write` on a Lease with `metadata`.
+  watches::AnnotationChanges Changes(const Write& write,
+                                     const kube::meta::ObjectMeta& metadata) const;
 
   kube::Client& client_;
   kube::Clock& clock_;

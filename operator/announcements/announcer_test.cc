@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.h"
@@ -54,6 +55,21 @@ class AnnouncerTest : public testing::Test {
     EXPECT_TRUE(kube::RunUntil(io_, [&] { return done == configs.size(); }));
     return failed;
   }
+  // Announces `config` as another replica, once, before the next patch of this one.
+  void AnnounceMeanwhile(const api::PodPlacementConfig& config) {
+    api_.BeforeEach([this, config, announced = false](const std::string& call) mutable {
+      if (!call.starts_with("PATCH") || std::exchange(announced, true)) return;
+      Lease lease = api_.List<Lease>()[0];
+      Announcement announcement{.uid = config.metadata().uid(),
+                                .name = config.metadata().name(),
+                                .generation = config.metadata().generation()};
+      auto now =
+          std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
+      for (auto& [key, value] : watches::Announcing({announcement}, lease.metadata(), now))
+        (*lease.mutable_metadata()->mutable_annotations())[key] = value.value();
+      api_.Update(lease);
+    });
+  }
   std::vector<Announcement> Announced(const std::string& ns = "shop") {
     std::optional<Lease> lease = api_.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
     return lease ? watches::AnnouncementsOn(lease->metadata()) : std::vector<Announcement>();
@@ -100,11 +116,11 @@ TEST_F(AnnouncerTest, TheFirstAnnouncementOfANamespaceIsOneWrite) {
   EXPECT_THAT(api_.calls(), SizeIs(1));
   // This process knows the Lease now.
   EXPECT_THAT(Announce(Config("b")), IsOk());
-  EXPECT_THAT(api_.calls(), SizeIs(2));
+  EXPECT_THAT(api_.calls(), SizeIs(3)) << "a read and a patch";
   // Its announcements were withdrawn.
   api_.Delete<Lease>({"shop", std::string(api::kAnnouncementsName)});
   EXPECT_THAT(Announce(Config("c")), IsOk());
-  EXPECT_THAT(api_.calls(), SizeIs(4));
+  EXPECT_THAT(api_.calls(), SizeIs(5));
   // They have expired: it was removed, or another replica has written it since.
   clock_.Advance(watches::kAnnouncementKept);
   EXPECT_THAT(Announce(Config("d")), IsOk());
@@ -181,7 +197,7 @@ TEST_F(AnnouncerTest, ConflictsAreRetriedAndBounded) {
   EXPECT_THAT(Announce(Config("a")), IsOk());
   api_.FailNext(kube::Error::Conflict("others write"), "PATCH", 100);
   EXPECT_THAT(Announce(Config("b")), FailsWith(Code::kConflict));
-  EXPECT_LE(api_.CountCalls("PATCH"), 4 + 5);
+  EXPECT_LE(api_.CountCalls("PATCH"), 4 + 10);
 }
 
 TEST_F(AnnouncerTest, AFailureIsCountedAndDoesNotLast) {
@@ -212,17 +228,47 @@ TEST_F(AnnouncerTest, ALeaseThatIsFullIsReplaced) {
   EXPECT_FALSE(api_.List<Lease>()[0].metadata().annotations().contains("junk"));
 }
 
-TEST_F(AnnouncerTest, OldAnnouncementsAreRemovedByTheNextWrite) {
-  std::vector<api::PodPlacementConfig> refused;
-  for (int i = 0; i < 700; ++i) refused.push_back(Config("refused" + std::to_string(i)));
-  EXPECT_EQ(AnnounceTogether(refused), 0);
-  kube::Drain(io_);
-  EXPECT_LE(api_.List<Lease>()[0].metadata().annotations().size(), watches::kMaxAnnouncements);
-  clock_.Advance(10min);
-  EXPECT_THAT(Announce(Config("new")), IsOk());
-  kube::Drain(io_);
+TEST_F(AnnouncerTest, AboveTheLimitTheOldestAreRemoved) {
+  EXPECT_THAT(Announce(Config("first")), IsOk());
+  std::vector<api::PodPlacementConfig> configs;
+  for (int i = 0; i < 700; ++i) configs.push_back(Config("c" + std::to_string(i)));
+  EXPECT_EQ(AnnounceTogether(configs), 0);
+  EXPECT_THAT(Announce(Config("last")), IsOk());
+  std::vector<Announcement> announced = Announced();
+  EXPECT_EQ(api_.List<Lease>()[0].metadata().annotations().size(), watches::kMaxAnnouncements);
+  auto is_announced = [&](const std::string& name) {
+    return std::any_of(announced.begin(), announced.end(),
+                       [&](const Announcement& one) { return one.name == name; });
+  };
+  EXPECT_FALSE(is_announced("first"));
+  EXPECT_TRUE(is_announced("last"));
+}
+
+// In between, another replica announces what this one is about to remove.
+TEST_F(AnnouncerTest, AnAnnouncementThatIsRenewedMeanwhileIsNotRemoved) {
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  std::vector<api::PodPlacementConfig> configs;
+  for (size_t i = 1; i < watches::kMaxAnnouncements; ++i)
+    configs.push_back(Config("c" + std::to_string(i)));
+  EXPECT_EQ(AnnounceTogether(configs), 0);
+  AnnounceMeanwhile(Config("a", 2));
+  EXPECT_THAT(Announce(Config("b")), IsOk());
+  std::vector<Announcement> announced = Announced();
+  EXPECT_THAT(announced, SizeIs(watches::kMaxAnnouncements));
+  EXPECT_EQ(announced[0].name, "a");
+  EXPECT_EQ(announced[0].generation, 2);
+}
+
+// This write was reviewed as generation 5, before others were stored: it will conflict.
+TEST_F(AnnouncerTest, AnAnnouncedGenerationDoesNotDecrease) {
+  EXPECT_THAT(Announce(Config("a", 6)), IsOk());
+  EXPECT_THAT(Announce(Config("a", 5)), IsOk());
   ASSERT_THAT(Announced(), SizeIs(1));
-  EXPECT_EQ(Announced()[0].name, "new");
+  EXPECT_EQ(Announced()[0].generation, 6);
+  AnnounceMeanwhile(Config("a", 8));
+  EXPECT_THAT(Announce(Config("a", 7)), IsOk());
+  ASSERT_THAT(Announced(), SizeIs(1));
+  EXPECT_EQ(Announced()[0].generation, 8);
 }
 
 TEST_F(AnnouncerTest, AConfigWithoutAUidIsAnError) {

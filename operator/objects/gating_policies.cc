@@ -63,6 +63,17 @@ std::string Set(const std::string& field, const std::vector<Entry>& entries) {
          Add(path, "{" + map + "}") + "])";
 }
 
+// A list of patches that removes the label of a pod whose preferences are decided, from a pod that
+// is a copy of it.
+std::string RemoveCopiedLabel() {
+  const std::string labels = "object.metadata.labels";
+  std::string path = "/metadata/labels/" + kube::PointerToken(api::kLocalGateLabel);
+  return "(" + HasKey(labels, api::kLocalGateLabel) + " && " + labels + "[" +
+         Quoted(api::kLocalGateLabel) + "] == " + Quoted(api::kRemoved) + " && !" +
+         HasGate(api::kLocalGate) + " ? [JSONPatch{op: 'remove', path: " + Quoted(path) +
+         "}] : [])";
+}
+
 Json Variable(const char* name, std::string expression) {
   return {{"name", name}, {"expression", std::move(expression)}};
 }
@@ -82,7 +93,8 @@ Json ClusterGateSpec(const std::string& ignored, Json conditions, const OperandO
       "(variables.gated || variables.ignored ? [] : " + AddGate(api::kClusterGate) + ") + " +
       Set("labels", {{api::kClusterGateLabel, label},
                      {api::kNodeAffinityLabel, not_set},
-                     {api::kPreferredNodeAffinityLabel, not_set}});
+                     {api::kPreferredNodeAffinityLabel, not_set}}) +
+      " + " + RemoveCopiedLabel();
   Json variables = Json::array({Variable("gated", HasGate(api::kClusterGate)),
                                 Variable("ignored", "!variables.gated && " + ignored)});
   if (!options.excluded_namespaces.empty()) {
@@ -188,19 +200,27 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
   DesiredObjects objects;
   Json first = conditions;
   if (!preferences)
-    first.push_back(Condition("architecture-not-required", "!" + RequiresArchitecture()));
+    first.push_back(Condition(kArchitectureNotRequired, "!" + RequiresArchitecture()));
   AddPolicy(
       objects, kClusterGatePolicyName, PodRule(),
       ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first), options),
       Matching(selector, Json::object()), options);
 
-  conditions.push_back(Condition("architecture-required", RequiresArchitecture()));
+  conditions.push_back(Condition(kArchitectureRequired, RequiresArchitecture()));
   selector["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
   AddPolicy(objects, kPreferencesGatePolicyName, PodRule(),
             ClusterGateSpec(PrefersArchitecture(), std::move(conditions), options),
             Matching(std::move(selector), Json::object()), options,
             !preferences && !preferring_namespaces.empty());
   return objects;
+}
+
+std::optional<std::set<std::string>> PreferringNamespacesOf(const Json& policy,
+                                                            const Json& binding) {
+  if (!HasCondition(kube::Find(policy, "spec.matchConditions"), kArchitectureNotRequired))
+    return std::nullopt;
+  const Json* selector = kube::Find(binding, "spec.matchResources.namespaceSelector");
+  return selector == nullptr ? std::set<std::string>() : NamespacesIn(*selector);
 }
 
 DesiredObjects LocalGatingPolicy(const std::vector<std::string>& excluded_schedulers,

@@ -20,6 +20,8 @@
 // API servers learn of policies with a delay of about a second. GatingProbe() shows what one knows.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,6 +52,11 @@ inline constexpr std::string_view kGatingProbeAnnotation = kGatingProbeLabel;
 DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& config,
                                      const std::vector<std::string>& preferring_namespaces,
                                      const OperandOptions& options);
+
+// The `preferring_namespaces` of stored policies; nullopt if they make no difference. `policy` is
+// that of kClusterGatePolicyName, `binding` that of kPreferencesGatePolicyName or null.
+std::optional<std::set<std::string>> PreferringNamespacesOf(const kube::Json& policy,
+                                                            const kube::Json& binding);
 
 // The local gate, for all namespaces that do not opt out. Always wanted. `excluded_schedulers`: of
 // the ClusterPodPlacementConfig.

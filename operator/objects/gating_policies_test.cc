@@ -125,6 +125,16 @@ TEST(ClusterGatingPoliciesTest, PodsOfExcludedNamespacesAreUnchangedWithoutTheLa
   }
 }
 
+// A copy of another pod, whose preferences nobody has decided.
+TEST(ClusterGatingPoliciesTest, ACopiedLabelOfTheLocalGateIsRemoved) {
+  DesiredObjects objects = ClusterGatingPolicies(MakeClusterConfig(), {"shop"}, kOptions);
+  for (size_t i : {0, 2}) {
+    EXPECT_THAT(Mutation(objects[i]),
+                HasSubstr("JSONPatch{op: 'remove', path: "
+                          "'/metadata/labels/multiarch.openshift.io~1local-scheduling-gate'}"));
+  }
+}
+
 TEST(ClusterGatingPoliciesTest, APodPlacementConfigAddsAPolicyForItsNamespace) {
   DesiredObjects objects = ClusterGatingPolicies(MakeClusterConfig().ForNamespaces("team", "a"),
                                                  {"db", "shop"}, kOptions);

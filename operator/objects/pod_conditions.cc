@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/pod_conditions.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/label_selector.h"
@@ -77,6 +78,13 @@ Json PodMatchConditions(const std::vector<std::string>& excluded_schedulers) {
                                        names + "])"));
   }
   return conditions;
+}
+
+bool HasCondition(const Json* conditions, std::string_view name) {
+  return conditions != nullptr && conditions->is_array() &&
+         std::any_of(conditions->begin(), conditions->end(), [&](const Json& condition) {
+           return kube::StringAt(condition, "name") == name;
+         });
 }
 
 std::string HasKey(const std::string& map, std::string_view key) {

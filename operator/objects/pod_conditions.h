@@ -54,6 +54,12 @@ std::string RequiresArchitecture();
 // CEL: true if a preferred term has the architecture's key.
 std::string PrefersArchitecture();
 
+// The names of conditions: a gate is for pods that RequiresArchitecture(), or for the others.
+inline constexpr char kArchitectureRequired[] = "architecture-required";
+inline constexpr char kArchitectureNotRequired[] = "architecture-not-required";
+// Whether `conditions`, which may be nullptr, has one with `name`.
+bool HasCondition(const kube::Json* conditions, std::string_view name);
+
 // The rule of both: creations of pods.
 kube::Json PodRule();
 

@@ -121,7 +121,7 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
   } else {
     Json webhook = entry(kName, api::kClusterGatePath);
     webhook["matchConditions"].push_back(
-        Condition("architecture-not-required", "!" + RequiresArchitecture()));
+        Condition(kArchitectureNotRequired, "!" + RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
   if (config.Preferences().empty() && !preferring_namespaces.empty()) {
@@ -129,8 +129,7 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                          api::kClusterPreferencesPath);
     webhook["namespaceSelector"]["matchExpressions"].push_back(
         NamespaceIn("In", preferring_namespaces));
-    webhook["matchConditions"].push_back(
-        Condition("architecture-required", RequiresArchitecture()));
+    webhook["matchConditions"].push_back(Condition(kArchitectureRequired, RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
   AddIncludedNamespaces(webhooks, options);
@@ -140,6 +139,22 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                  api::kMutatingWebhookConfigurationName, options);
   object["webhooks"] = std::move(webhooks);
   return object;
+}
+
+std::optional<std::set<std::string>> PreferringNamespacesOf(const Json& configuration) {
+  const Json* webhooks = kube::Find(configuration, "webhooks");
+  std::set<std::string> namespaces;
+  bool limited = false;
+  if (webhooks == nullptr || !webhooks->is_array()) return std::nullopt;
+  for (const Json& webhook : *webhooks) {
+    const Json* conditions = kube::Find(webhook, "matchConditions");
+    limited |= HasCondition(conditions, kArchitectureNotRequired);
+    const Json* selector = kube::Find(webhook, "namespaceSelector");
+    if (HasCondition(conditions, kArchitectureRequired) && selector != nullptr)
+      namespaces.merge(NamespacesIn(*selector));
+  }
+  if (!limited) return std::nullopt;
+  return namespaces;
 }
 
 std::string ShardWebhookEntryName(const std::string& ns, const std::string& name,

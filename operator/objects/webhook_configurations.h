@@ -10,6 +10,8 @@
 // others, and matches only the operator's dry run of a Deployment in its own namespace.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,6 +56,9 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
                                        const std::vector<std::string>& preferring_namespaces,
                                        const std::string& ca_bundle_pem,
                                        const OperandOptions& options);
+
+// The `preferring_namespaces` of such a configuration; nullopt if they make no difference in it.
+std::optional<std::set<std::string>> PreferringNamespacesOf(const kube::Json& configuration);
 
 // For each of the configs that are `in_force` (api::InForce), one entry if its plugin prefers an
 // architecture, and one for each rule that is not in `left_out`, for the pods that the rule

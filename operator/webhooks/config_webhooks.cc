@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/webhooks/config_webhooks.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -34,6 +36,10 @@ using kube::Result;
 // The API server waits ten seconds for an answer. An announcement that begins within this time ends
 // half a second before that.
 constexpr std::chrono::seconds kAnnounceWithin{5};
+// How long a review waits for the gate of its pods, and by when it ends after the request's
+// arrival.
+constexpr std::chrono::seconds kGatedWithin{2};
+constexpr std::chrono::seconds kAllowedWithin{9};
 // From the request's arrival to the end of the list of the namespace's configs.
 constexpr std::chrono::seconds kListWithin{4};
 // Timeouts of reading the ClusterPodPlacementConfig: for a decision, and for a warning alone.
@@ -169,6 +175,14 @@ bool AddsRules(const PodPlacementConfig& config, const std::vector<api::CelRule>
       });
 }
 
+// Whether `config` would be the first of its namespace that may prefer an architecture.
+bool PrefersFirst(const PodPlacementConfig& config,
+                  const std::vector<PodPlacementConfig>& existing) {
+  return config.MayPrefer() &&
+         std::none_of(existing.begin(), existing.end(),
+                      [](const PodPlacementConfig& other) { return other.MayPrefer(); });
+}
+
 // Whether the user of `request` may add rules: an expression can cost the API server seconds of CPU
 // for each pod, so not every user who may write configs may add one.
 Async<bool> MayUseRules(kube::Client& client, AdmissionRequest request) {
@@ -279,7 +293,8 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   const std::vector<api::CelRule> none;
   Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, existing);
   if (!rules || !rules->allowed()) co_return rules;
-  Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
+  bool first = PrefersFirst(*config, existing);
+  Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, first, *config, received);
   if (!allowed) co_return allowed;
   AdmissionResponse answer = WarnOfUnknownArchitectures(std::move(*allowed), *config);
   co_return WarnIfOutweighed(std::move(answer), *config, **cluster_config);
@@ -292,6 +307,7 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateUpdate(const AdmissionRequest& 
   Result<PodPlacementConfig> old_config = Read<PodPlacementConfig>(old_object, request);
   if (!old_config)
     co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
+  bool first = false;
   if (!IsBeingDeleted(object) && SpecOf(object) != SpecOf(old_object)) {
     Result<watches::ConfigCache::Configs> listed =
         co_await lists_.Read(request.ns, received + kListWithin);
@@ -302,9 +318,11 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateUpdate(const AdmissionRequest& 
     Result<AdmissionResponse> rules =
         co_await DecideRules(request, config, old_config->spec.cel_rules, existing);
     if (!rules || !rules->allowed()) co_return rules;
+    first = PrefersFirst(config, existing);
   }
   bool changes = old_config->metadata().generation() != config.metadata().generation();
-  Result<AdmissionResponse> allowed = co_await Allow(changes && !request.dry_run, config, received);
+  Result<AdmissionResponse> allowed =
+      co_await Allow(changes && !request.dry_run, first, config, received);
   if (!allowed || !changes) co_return allowed;
   AdmissionResponse answer = WarnOfUnknownArchitectures(std::move(*allowed), config);
   if (config.Preferences().empty()) co_return answer;
@@ -327,12 +345,19 @@ Async<AdmissionResponse> ConfigWebhooks::DecideRules(
   co_return Answer(*refused);
 }
 
-Async<AdmissionResponse> ConfigWebhooks::Allow(bool changes, const PodPlacementConfig& config,
+Async<AdmissionResponse> ConfigWebhooks::Allow(bool changes, bool first,
+                                               const PodPlacementConfig& config,
                                                kube::TimePoint received) {
-  if (changes) {
-    Result<> announced = co_await announcer_.Announce(config, received + kAnnounceWithin);
-    kube::IgnoreError(announced, "logged and counted");
-  }
+  if (!changes) co_return AdmissionResponse::Allowed();
+  Result<> announced = co_await announcer_.Announce(config, received + kAnnounceWithin);
+  kube::IgnoreError(announced, "logged and counted");
+  if (!announced || !first) co_return AdmissionResponse::Allowed();
+  const std::string& ns = config.metadata().namespace_();
+  kube::TimePoint deadline = std::min(clock_.Now() + kGatedWithin, received + kAllowedWithin);
+  Result<> gated = co_await gate_.Await(ns, deadline);
+  LOG_IF(WARNING, !gated) << "namespace=" << ns << " a pod created at the same time as "
+                          << config.metadata().name()
+                          << " may miss its preferences: " << gated.error();
   co_return AdmissionResponse::Allowed();
 }
 

@@ -5,8 +5,9 @@
 // two requests for each new PodPlacementConfig: such writes are rare, and with a cache two creates
 // in a row could both pass, or one after the deletion of the ClusterPodPlacementConfig. An update
 // of one that is being deleted, or whose spec stays, needs none: finalizers can always be removed.
-// A PodPlacementConfig that may be stored is announced first (announcements/announcer.h); a failed
-// announcement refuses no write. Thread: the client's.
+// A PodPlacementConfig that may be stored is announced first (announcements/announcer.h). The first
+// of a namespace with a preference waits until the pods that it may concern are gated
+// (preference_gate.h). A failure of both refuses no write. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -21,6 +22,7 @@
 #include "kube/server/http_message.h"
 #include "kube/server/https_server.h"
 #include "operator/announcements/announcer.h"
+#include "operator/webhooks/preference_gate.h"
 #include "watches/config_lists.h"
 
 namespace operator_ {
@@ -34,7 +36,11 @@ class ConfigWebhooks {
  public:
   // All outlive this.
   ConfigWebhooks(kube::Client& client, kube::Clock& clock, Announcer& announcer)
-      : client_(client), clock_(clock), announcer_(announcer), lists_(client, clock) {}
+      : client_(client),
+        clock_(clock),
+        announcer_(announcer),
+        gate_(client, clock),
+        lists_(client, clock) {}
 
   // Adds the routes of all three webhooks; `server` must stop before this is destroyed.
   void AddTo(kube::HttpsServer& server);
@@ -57,13 +63,16 @@ class ConfigWebhooks {
       const std::vector<api::CelRule>& old_rules,
       const std::vector<api::PodPlacementConfig>& existing);
   // Allows the write of `config`, also if the announcement fails. `changes`: the write will change
-  // the stored spec, so it is announced; not so a dry run. `received`: when the request arrived.
-  kube::Async<kube::AdmissionResponse> Allow(bool changes, const api::PodPlacementConfig& config,
+  // the stored spec, so it is announced; not so a dry run. `first`: no stored config of the
+  // namespace has a preference, and this one may. `received`: when the request arrived.
+  kube::Async<kube::AdmissionResponse> Allow(bool changes, bool first,
+                                             const api::PodPlacementConfig& config,
                                              kube::TimePoint received);
 
   kube::Client& client_;
   kube::Clock& clock_;
   Announcer& announcer_;
+  PreferenceGate gate_;
   watches::ConfigLists lists_;
 };
 

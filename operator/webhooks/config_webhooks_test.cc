@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/names.h"
 #include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
@@ -12,7 +13,9 @@
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 #include "kube/types/coordination.pb.h"
+#include "kube/types/kinds.h"
 #include "operator/announcements/announcer.h"
+#include "operator/objects/webhook_configurations.h"
 #include "operator/testing/rules.h"
 #include "watches/announcements.h"
 
@@ -28,6 +31,8 @@ using testing::SizeIs;
 
 constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
 constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+
+const kube::ObjectKey kConfiguration{"", std::string(api::kMutatingWebhookConfigurationName)};
 
 class ConfigWebhooksTest : public testing::Test {
  protected:
@@ -65,6 +70,16 @@ class ConfigWebhooksTest : public testing::Test {
     return Must(
         kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
   }
+  // The answer to a review that waits for the clock is in answer_.
+  void Begin(AdmissionRequest request) {
+    answer_.reset();
+    tasks_.Spawn("review", Review(this, std::move(request)));
+    kube::Drain(io_);
+  }
+  static boost::asio::awaitable<void> Review(ConfigWebhooksTest* test, AdmissionRequest request) {
+    Result<AdmissionResponse> answer = co_await test->webhooks_.ValidateConfig(std::move(request));
+    test->answer_.emplace(std::move(answer));
+  }
   // What is announced in the namespace.
   std::vector<watches::Announcement> Announced() {
     std::vector<kube::coordination::Lease> leases = api_.List<kube::coordination::Lease>("shop");
@@ -88,6 +103,7 @@ class ConfigWebhooksTest : public testing::Test {
                        metrics_.AddCounter("failures", "")};
   CelClient cel_{api_};
   ConfigWebhooks webhooks_{cel_, clock_, announcer_};
+  std::optional<Result<AdmissionResponse>> answer_;
 };
 
 TEST_F(ConfigWebhooksTest, NoConfigWithoutAClusterConfig) {
@@ -216,7 +232,7 @@ TEST_F(ConfigWebhooksTest, AnExpressionThatTheApiServerRefusesIsDenied) {
               "spec.celRules[2].expression: must use only the variable object, not request, "
               "oldObject, namespaceObject or authorizer: compilation failed: restricted");
   }
-  EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), 0);
+  EXPECT_EQ(api_.CountCalls("POST /apis/admissionregistration"), 0);
 }
 
 TEST_F(ConfigWebhooksTest, WhoAddsARuleNeedsTheRight) {
@@ -314,6 +330,53 @@ TEST_F(ConfigWebhooksTest, AnAllowedWriteIsAnnounced) {
   int writes = api_.CountCalls("PATCH");
   EXPECT_TRUE(Ask("UPDATE", changed, changed).allowed()) << "as of its metadata alone";
   EXPECT_EQ(api_.CountCalls("PATCH"), writes);
+}
+
+// Until the cluster gate is added to the pods that it may concern.
+TEST_F(ConfigWebhooksTest, TheFirstPreferenceOfANamespaceWaitsForItsGate) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  auto write_gate = [&](const std::vector<std::string>& preferring_namespaces) {
+    const kube::Resource& resource = kube::kMutatingWebhookConfigurations;
+    Json object = ClusterWebhookConfiguration(api::MakeClusterConfig(), preferring_namespaces,
+                                              "PEM", {.ns = "ops"});
+    bool exists = api_.GetJson(resource, kConfiguration).has_value();
+    exists ? api_.UpdateJson(resource, object) : api_.CreateJson(resource, object);
+  };
+  auto config = [](const std::string& name, int priority) {
+    api::MakeConfig made(name, "shop");
+    return made.Uid("uid-" + name).Priority(priority).Prefer("arm64", 5).Build();
+  };
+  write_gate({});
+  EXPECT_TRUE(Ask("CREATE", Config("none", 9)).allowed()) << "without a preference";
+
+  Begin(Request("CREATE", config("a", 1), nullptr));
+  auto pass = [&](int steps) {
+    for (int i = 0; i < steps; ++i) {
+      clock_.Advance(std::chrono::milliseconds(100));
+      kube::Drain(io_);
+    }
+  };
+  EXPECT_THAT(Announced(), SizeIs(2)) << "for the operator that leads";
+  pass(10);
+  EXPECT_FALSE(answer_);
+  write_gate({"shop"});
+  pass(5);
+  ASSERT_TRUE(answer_);
+  EXPECT_TRUE(Must(*answer_).allowed());
+
+  // Another one does not wait.
+  api_.CreateJson(kConfigs, config("a", 1));
+  int reads = api_.CountCalls("mutatingwebhookconfigurations");
+  EXPECT_TRUE(Ask("CREATE", config("b", 2)).allowed());
+  EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), reads);
+
+  // Without an operator that leads, the write is allowed nevertheless.
+  api_.DeleteJson(kConfigs, {"shop", "a"});
+  write_gate({});
+  Begin(Request("CREATE", config("c", 3), nullptr));
+  pass(25);
+  ASSERT_TRUE(answer_);
+  EXPECT_TRUE(Must(*answer_).allowed());
 }
 
 // A quota, missing permissions, other writers, an API server that is too slow: none of these is the

@@ -167,6 +167,30 @@ TEST_F(ShardReconcilerTest, TheTeardownWaitsForAPodThatIsGatedLate) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
+// A list that was read before an API server stopped gating proves nothing, however late it is used.
+TEST_F(ShardReconcilerTest, AListThatBeganTooEarlyDoesNotEndTheTeardown) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  for (int i = 0; i < 300; ++i) {
+    h_.api.Create<Pod>(
+        MakePod("p" + std::to_string(1000 + i)).Namespace("shop").Phase("Pending"));
+  }
+  // The first page is read at once; the second takes longer than an API server gates pods.
+  bool slow = false;
+  h_.api.BeforeEach([&](const std::string& call) {
+    if (slow || !call.starts_with("GET /api/v1/namespaces/shop/pods") ||
+        call.find("continue=") == std::string::npos)
+      return;
+    slow = true;
+    h_.api.Create<Pod>(MakePod("late").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+    h_.clock.Advance(3s);
+  });
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return slow; }));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_FALSE(IsGated({"shop", "late"}));
+}
+
 // As a policy engine does. The cluster controller releases the pod later.
 TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUp("shop"));

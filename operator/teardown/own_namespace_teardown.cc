@@ -45,14 +45,15 @@ Async<> OwnNamespaceTeardown::Run() {
   kube::TimePoint quiet_since = begin;
   bool cancelled = false;
   while (true) {
-    Result<bool> busy = co_await Pass(cancelled || clock_.Now() >= begin + timing_.drain);
+    kube::TimePoint pass_began = clock_.Now();
+    Result<bool> busy = co_await Pass(cancelled || pass_began >= begin + timing_.drain);
     if (cancelled) {
       if (!busy) co_return busy.error();
       co_return Ok();
     }
     LOG_IF(WARNING, !busy) << "teardown: " << busy.error();
     if (!busy || *busy) quiet_since = clock_.Now();
-    if (clock_.Now() >= quiet_since + timing_.settle) break;
+    if (pass_began >= quiet_since + timing_.settle) break;
     if (clock_.Now() >= begin + timing_.give_up) {
       LOG(WARNING) << "teardown took too long, some pods may still have a scheduling gate";
       co_return Ok();

@@ -33,8 +33,8 @@ namespace operator_ {
 struct OwnNamespaceTeardownTiming {
   // How long the controllers may take to drain their pods.
   std::chrono::milliseconds drain{2'000};
-  // API servers may call a webhook, or apply a policy, for a moment after it was deleted: pods are
-  // listed for at least this long.
+  // API servers may call a webhook, or apply a policy, for this long after it was deleted: a list
+  // of pods that began earlier proves nothing.
   std::chrono::milliseconds settle{2'000};
   // The longest teardown, even if pods are still gated.
   std::chrono::milliseconds give_up{60'000};

@@ -167,6 +167,25 @@ TEST_F(OwnNamespaceTeardownTest, ControllersHaveAMomentToDrainTheirPods) {
   EXPECT_TRUE(result_);
 }
 
+// A list that was read before an API server stopped gating proves nothing, however late it is used.
+TEST_F(OwnNamespaceTeardownTest, AListThatBeganTooEarlyDoesNotEndTheTeardown) {
+  for (int i = 0; i < 300; ++i)
+    api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending"));
+  bool slow = false;
+  api_.BeforeEach([&](const std::string& call) {
+    if (slow || call.find("continue=") == std::string::npos) return;
+    slow = true;
+    CreateGated("late", {api::kClusterGate});
+    clock_.Advance(3s);
+  });
+  Run();
+  kube::Drain(io_);
+  ASSERT_TRUE(slow);
+  EXPECT_FALSE(result_);
+  Pass(5s);
+  EXPECT_FALSE(IsGated("late"));
+}
+
 TEST_F(OwnNamespaceTeardownTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
   api_.CreateJson(kClusterConfigs, api::MakeClusterConfig()
                                        .Finalizer(api::kPodPlacementFinalizer)

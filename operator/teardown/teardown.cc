@@ -66,7 +66,7 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
     if (!give_up) co_return Outcome::After(timing_.poll);
     ReportGatedPods(scope, state);
   }
-  if (waited < timing_.settle) {
+  if (state.round_began < state.since + timing_.settle) {
     state.waits_for = "the API server may still gate pods";
     co_return Outcome::After(timing_.poll);
   }
@@ -112,8 +112,9 @@ Async<> Teardown::StopGating(const TeardownScope& scope) {
 
 Async<bool> Teardown::UngatePods(const TeardownScope& scope, State& state) {
   if (state.round.new_round()) {
+    state.round_began = clock_.Now();
     TeardownPhase phase = TeardownPhase::kDrained;
-    if (clock_.Now() - state.since < timing_.drain) {
+    if (state.round_began - state.since < timing_.drain) {
       phase =
           scope.controller_available ? TeardownPhase::kDraining : TeardownPhase::kControllerDown;
     }

@@ -35,8 +35,8 @@
 namespace operator_ {
 
 struct TeardownTiming {
-  // API servers may call a webhook, or apply a policy, for a moment after it was deleted: pods are
-  // listed for at least this long.
+  // API servers may call a webhook, or apply a policy, for this long after it was deleted: a list
+  // of pods that began earlier proves nothing.
   std::chrono::milliseconds settle{2'000};
   // How long an available controller may take to drain its pods before they are ungated here.
   std::chrono::milliseconds drain;
@@ -99,8 +99,10 @@ class Teardown {
     kube::TimePoint since;
     // The deleted objects: plural and name.
     std::set<std::pair<std::string_view, std::string>> removed;
-    // The current round over the pods, the gates that it removes, and the last complete round.
+    // The current round over the pods, when it began, the gates that it removes, and the last
+    // complete round.
     UngateRound round;
+    kube::TimePoint round_began;
     ChooseGates choose;
     UngateRound last;
     // The number of complete rounds that removed gates from all gated pods.

@@ -171,8 +171,7 @@ TEST_F(ShardReconcilerTest, TheTeardownWaitsForAPodThatIsGatedLate) {
 TEST_F(ShardReconcilerTest, AListThatBeganTooEarlyDoesNotEndTheTeardown) {
   ASSERT_TRUE(h_.BringUp("shop"));
   for (int i = 0; i < 300; ++i) {
-    h_.api.Create<Pod>(
-        MakePod("p" + std::to_string(1000 + i)).Namespace("shop").Phase("Pending"));
+    h_.api.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Namespace("shop").Phase("Pending"));
   }
   // The first page is read at once; the second takes longer than an API server gates pods.
   bool slow = false;
@@ -189,6 +188,31 @@ TEST_F(ShardReconcilerTest, AListThatBeganTooEarlyDoesNotEndTheTeardown) {
   EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   EXPECT_FALSE(IsGated({"shop", "late"}));
+}
+
+// The pages after the one that expired may have gated pods.
+TEST_F(ShardReconcilerTest, AListThatExpiresDoesNotEndTheTeardown) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  for (int i = 0; i < 300; ++i) {
+    h_.api.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Namespace("shop").Phase("Pending"));
+  }
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  bool expire = true;
+  int expired = 0;
+  h_.api.BeforeEach([&](const std::string& call) {
+    if (!expire || !call.starts_with("GET /api/v1/namespaces/shop/pods") ||
+        call.find("continue=") == std::string::npos)
+      return;
+    ++expired;
+    h_.api.FailNext(Error::FromHttpStatus(410, "Expired", "too old"), "continue=");
+  });
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(20s);
+  EXPECT_GT(expired, 3);
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
+  expire = false;
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_FALSE(IsGated({"shop", "web"}));
 }
 
 // As a policy engine does. The cluster controller releases the pod later.

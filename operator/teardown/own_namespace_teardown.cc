@@ -95,7 +95,7 @@ Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
   }
   std::string failures = DescribeFailures(round);
   LOG_IF(WARNING, !failures.empty()) << "teardown: " << failures;
-  co_return round.gated > 0;
+  co_return !round.found_none();
 }
 
 Async<bool> OwnNamespaceTeardown::StopGating() {

@@ -61,7 +61,7 @@ class OwnNamespaceTeardown {
 
  private:
   // Attempts every step once; pods are ungated only if `ungate`. Returns: whether there was
-  // something that gates pods, or a gated pod. Errors: the last one.
+  // something that gates pods, or there may be a gated pod. Errors: the last one.
   kube::Async<bool> Pass(bool ungate);
   // Removes what gates pods.
   kube::Async<bool> StopGating();

@@ -61,7 +61,7 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
   state.waits_for = Describe(state.last);
   if (!*complete) co_return Outcome::After(kNextStep);
   kube::Duration waited = clock_.Now() - state.since;
-  if (state.last.gated > 0) {
+  if (!state.last.found_none()) {
     bool give_up = waited >= timing_.drain + timing_.give_up && state.attempts >= timing_.attempts;
     if (!give_up) co_return Outcome::After(timing_.poll);
     ReportGatedPods(scope, state);

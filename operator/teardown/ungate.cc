@@ -98,7 +98,10 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
   while (true) {
     Result<kube::RawList> page = co_await pages.Next();
     // The resourceVersion of the round has expired: the next round lists the remaining pods.
-    if (FailedWith(page, Code::kExpired) && !round.page.empty()) co_return true;
+    if (FailedWith(page, Code::kExpired) && !round.page.empty()) {
+      round.expired = true;
+      co_return true;
+    }
     if (!page) co_return page.error().Prefix("list the unscheduled pods");
     for (const std::string& item : page->items) {
       Result<Pod> pod = kube::DecodeBare<Pod>(item);
@@ -143,7 +146,7 @@ Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int round
       if (!step) co_return step.error();
       complete = *step || clock.Now() >= deadline;
     }
-    if (round.gated == 0 || --rounds <= 0 || clock.Now() >= deadline) co_return round;
+    if (round.found_none() || --rounds <= 0 || clock.Now() >= deadline) co_return round;
     Result<> slept = co_await clock.Sleep(interval);
     if (!slept) co_return slept.error();
   }

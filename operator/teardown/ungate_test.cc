@@ -165,7 +165,7 @@ TEST_F(UngateTest, APodThatChangedIsReadAgain) {
   EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().at("new"), "1");
 }
 
-TEST_F(UngateTest, ARoundWhoseListHasExpiredIsComplete) {
+TEST_F(UngateTest, ARoundWhoseListHasExpiredEndsWithoutAProof) {
   for (int i = 0; i < 600; ++i)
     api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round;
@@ -174,7 +174,9 @@ TEST_F(UngateTest, ARoundWhoseListHasExpiredIsComplete) {
   EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
   api_.ExpireWatches();
   EXPECT_TRUE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
+  EXPECT_TRUE(round.expired);
   EXPECT_EQ(Drop({kLocal}).gated, 600u - round.gated);
+  EXPECT_TRUE(Drop({kLocal}).found_none());
 }
 
 }  // namespace

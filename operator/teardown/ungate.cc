@@ -32,6 +32,13 @@ constexpr int kMaxConflicts = 3;
 // Lists are in the order of this key, which is that of the API server's store.
 std::string ListKey(const Pod& pod) { return kube::KeyOf(pod).ToString(); }
 
+// Removes `gate` and its label. Returns: false if the pod does not have it.
+bool RemoveGate(Pod& pod, const std::string& gate) {
+  if (!placement::DropGate(pod, gate)) return false;
+  pod.mutable_metadata()->mutable_labels()->erase(gate);
+  return true;
+}
+
 // Writes `pod` without `gates`. Returns: false if the pod had none of them, or was deleted.
 Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string> gates) {
   kube::ObjectKey key = kube::KeyOf(pod);
@@ -39,7 +46,7 @@ Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string>
   for (int conflicts = 0;; ++conflicts) {
     bool changed = false;
     for (const std::string& gate : gates) {
-      changed |= placement::DropGate(pod, gate);
+      changed |= RemoveGate(pod, gate);
     }
     if (!changed) co_return false;
     Result<> written = co_await kube::Replace(client, pod);

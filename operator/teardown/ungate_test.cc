@@ -121,9 +121,25 @@ TEST_F(UngateTest, RemovesOnlyTheChosenGates) {
   EXPECT_FALSE(placement::HasGate(pod, kLocal));
   EXPECT_TRUE(placement::HasGate(pod, kCluster));
   EXPECT_TRUE(placement::HasGate(pod, "other"));
-  EXPECT_EQ(pod.metadata().labels().at(kLocal), "removed");
   EXPECT_EQ(pod.metadata().labels().at("app"), "web");
   EXPECT_EQ(pod.metadata().labels().count(kCluster), 0u);
+}
+
+// I4: it would say that the preferences are decided, and the cluster controller would apply none.
+TEST_F(UngateTest, NoPodGetsTheMarkOfADecision) {
+  api_.Create<Pod>(MakePod("a")
+                       .Phase("Pending")
+                       .Gate(kLocal)
+                       .Gate(kCluster)
+                       .Label(kLocal, "gated")
+                       .Label(kCluster, "gated"));
+  api_.Create<Pod>(MakePod("b").Phase("Pending").Gate(kLocal).Label(kLocal, "gated"));
+  Drop({kLocal});
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(api_.Get<Pod>({"ns", name})->metadata().labels().count(kLocal), 0u) << name;
+  EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().at(kCluster), "gated");
+  Round("", BothGates);
+  EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().count(kCluster), 0u);
 }
 
 TEST_F(UngateTest, BothGatesAreRemovedInOneWrite) {

@@ -203,6 +203,8 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
 
 Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) {
   if (!configs_.empty()) {
+    // One may have been stored during a teardown, whose time and deleted objects are no longer true.
+    teardown_.Cancel(kEverywhere);
     // The deletion of the last PodPlacementConfig starts the next reconcile.
     std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
     co_return co_await Provision(std::move(config), std::move(reason), log);

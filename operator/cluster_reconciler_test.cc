@@ -454,6 +454,27 @@ TEST_F(ClusterReconcilerTest, AControllerOutageStopsGatingAndThenUngatesPods) {
       h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
 }
 
+// A PodPlacementConfig that was reviewed before, and is stored while the teardown runs.
+TEST_F(ClusterReconcilerTest, AConfigThatIsStoredLateCancelsTheTeardown) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  DeleteConfig();
+  ASSERT_TRUE(
+      h_.Await([&] { return !h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  h_.CreateConfig("shop", "late", 1);
+  ASSERT_TRUE(
+      h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  h_.Pass(60s);
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << "the controller works";
+  h_.DeleteConfig("shop", "late");
+  ASSERT_TRUE(
+      h_.Await([&] { return !h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  h_.Pass(5s);
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << "the controller has time to drain it";
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
+  EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
+}
+
 // As a policy engine does.
 TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUpCluster());

@@ -52,6 +52,14 @@ class ShardReconcilerTest : public testing::Test {
         "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}
         })");
   }
+  // The same, which runs.
+  static Pod RunningPod() {
+    return MakePod("p")
+        .Namespace("shop")
+        .Phase("Running")
+        .Label("app.kubernetes.io/managed-by", "multiarch-tuning-operator")
+        .Label("app.kubernetes.io/name", api::kShardControllerName);
+  }
   bool IsGated(const kube::ObjectKey& pod) {
     return placement::HasGate(*h_.api.Get<Pod>(pod), api::kLocalGate);
   }
@@ -270,6 +278,36 @@ TEST_F(ShardReconcilerTest, TheStatusReportsWhatTheTeardownWaitsFor) {
               h_.Await([&] { return h_.ShardRemoved("shop"); }));
   h_.Pass(1s);
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False NoShard");
+}
+
+// I7: its API server may not know yet that the Role is deleted.
+TEST_F(ShardReconcilerTest, ALeaseThatAShardCreatesAtItsEndIsDeleted) {
+  const kube::ObjectKey authority{"ops", "pod-placement-shard-ca-shop"};
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(RunningPod());
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return h_.CallIndex("DELETE /apis/coordination.k8s.io") >= 0; }));
+  h_.api.CreateJson(kube::kLeases,
+                    {{"metadata", {{"namespace", "shop"}, {"name", kController.name}}}});
+  h_.Pass(10s);
+  EXPECT_TRUE(h_.SecretExists(authority)) << "the teardown is not complete";
+  // Nor does another operator forget it.
+  h_.StopOperator();
+  h_.StartOperator();
+  h_.Pass(5s);
+  h_.api.Delete<Pod>({"shop", "p"});
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_FALSE(h_.Exists(kube::kLeases, kController));
+}
+
+TEST_F(ShardReconcilerTest, APodThatDoesNotEndDelaysTheTeardownForABoundedTime) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(RunningPod());
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(30s);
+  EXPECT_FALSE(h_.Exists(kube::kDeployments, kController));
+  EXPECT_FALSE(h_.ShardRemoved("shop"));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 // I7: whatever the point at which the operator was replaced.

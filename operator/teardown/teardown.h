@@ -5,7 +5,8 @@
 //   1. the webhook configuration and the policies: from then on no pod is gated;
 //   2. the gates: the controller drains its pods; pods that it does not release in time are ungated
 //      here;
-//   3. all other objects; last the authority's Secret, which marks a teardown that is not complete.
+//   3. all other objects; when the pods of the operands have ended, what they could create again;
+//      last the authority's Secret, which marks a teardown that is not complete.
 //
 // The cluster's state alone decides whether a teardown is due, and every step can be repeated:
 // another operator continues at any point. A pod whose write is refused, or a client that keeps
@@ -46,6 +47,9 @@ struct TeardownTiming {
   int attempts = 3;
   // Between two rounds over the pods.
   std::chrono::milliseconds poll{1'000};
+  // The longest wait for the pods of the operands to end: twice their grace period. Those of a node
+  // that is away never do.
+  std::chrono::milliseconds end{60'000};
 };
 
 enum class TeardownPhase {
@@ -70,6 +74,10 @@ struct TeardownScope {
   std::vector<ObjectId> objects;
   // The same, but if the operator may not remove one, it stays: no config waits for it (I7).
   std::vector<ObjectId> optional_objects = {};
+  // Pods of `ns` by label, and which of `objects` they may create again until they have ended: an
+  // API server may allow it after their Role was deleted.
+  std::string pods = {};
+  std::vector<ObjectId> created_by_pods = {};
   kube::ObjectKey authority;
 };
 
@@ -107,6 +115,8 @@ class Teardown {
     UngateRound last;
     // The number of complete rounds that removed gates from all gated pods.
     int attempts = 0;
+    // When the objects were removed; not yet what pods may create again.
+    std::optional<kube::TimePoint> removed_at;
     std::string waits_for;
   };
 
@@ -120,6 +130,10 @@ class Teardown {
   // An object that cannot be deleted does not prevent the deletion of the others. Errors: the last
   // one.
   kube::Async<> RemoveObjects(const TeardownScope& scope);
+  // Whether a pod of the operands may still run.
+  kube::Async<bool> AnyPodRuns(const TeardownScope& scope);
+  // What its pods may have created again, and the authority.
+  kube::Async<> RemoveLastObjects(const TeardownScope& scope);
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -11,6 +11,7 @@
 // Thread: the client's.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -62,6 +63,10 @@ class ImageAccess {
   // Returns when the configuration is applied. Errors: kCancelled.
   kube::Async<> WaitForSync();
   bool synced() const { return cluster_configs_.synced() && config_maps_.synced(); }
+  // How long one of these watches has been failing; zero if none is.
+  kube::Duration failing_for() const {
+    return std::max(cluster_configs_.failing_for(), config_maps_.failing_for());
+  }
 
   // Its other handlers are called once the change is applied.
   kube::Informer<api::ClusterPodPlacementConfig>& cluster_configs() { return cluster_configs_; }

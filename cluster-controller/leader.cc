@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/leader.h"
 
+#include <algorithm>
+
 #include "api/names.h"
 #include "kube/types/resource.h"
 #include "watches/gated_pods.h"
@@ -44,13 +46,15 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, rules_,
                    inspector_, offered_, additions_, parts_.shards, namespaces_, parts_.known,
                    parts_.metrics, large_pods_, images_.cluster_configs()}),
+      notice_(reconciler_, parts_.ability),
       controller_({.name = kController, .workers = options.workers}, large_pods_, parts_.clock,
                   &parts_.observer) {
   parts_.current = this;
   parts_.known.BeginTerm();
   parts_.shards.BeginTerm();
+  parts_.ability.BeginTerm([this] { return Watches(); });
 
-  large_pods_.Serve(reconciler_);
+  large_pods_.Serve(notice_);
   for (const NewTermFeature& create : options.features)
     features_.push_back(create({options.ns, parts_.client, parts_.clock, parts_.events, configs_,
                                 inspector_, namespaces_}));
@@ -77,6 +81,17 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   deployments_.OnEvent([this](EventType type, const kube::apps::Deployment& deployment) {
     parts_.shards.OnDeployment(type, deployment);
   });
+}
+
+Leader::~Leader() {
+  parts_.ability.EndTerm();
+  parts_.current = nullptr;
+}
+
+WatchState Leader::Watches() const {
+  return {.synced = pods_.synced() && configs_.synced() && images_.synced(),
+          .failing_for =
+              std::max({pods_.failing_for(), configs_.failing_for(), images_.failing_for()})};
 }
 
 void Leader::OnPod(EventType type, const ObjectKey& pod) {

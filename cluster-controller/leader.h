@@ -10,6 +10,7 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/excluded_namespaces.h"
+#include "cluster-controller/ability.h"
 #include "cluster-controller/image_access.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
@@ -73,6 +74,7 @@ struct LeaderParts {
   kube::EventRecorder& events;
   KnownPods& known;
   ShardWatch& shards;
+  Ability& ability;
   PlacementMetrics& metrics;
   kube::ControllerObserver& observer;
 };
@@ -81,7 +83,7 @@ class Leader final : public kube::Term {
  public:
   // All its tasks run in `tasks`.
   Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks);
-  ~Leader() override { parts_.current = nullptr; }
+  ~Leader() override;
 
   // Term
   boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
@@ -91,6 +93,8 @@ class Leader final : public kube::Term {
 
  private:
   void OnPod(kube::EventType type, const kube::ObjectKey& pod);
+  // Without the watches of features, Leases and Deployments: without those, pods are placed, too.
+  WatchState Watches() const;
   // Something is there that the pod, or an object of a feature, waits for.
   void Wake(const kube::ObjectKey& key);
 
@@ -114,6 +118,7 @@ class Leader final : public kube::Term {
   NamespaceSelection namespaces_;
   kube::LargePods large_pods_;
   PodReconciler reconciler_;
+  NoticeForbidden notice_;
   kube::Controller controller_;
   std::vector<std::unique_ptr<TermFeature>> features_;
 };

@@ -12,6 +12,7 @@
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
+#include "cluster-controller/ability.h"
 #include "cluster-controller/image_access.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/leader.h"
@@ -55,11 +56,14 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
   auto excluded = api::ExcludedNamespaces::Parse(FLAGS_excluded_namespaces);
   if (!excluded) co_return excluded.error().Prefix("--excluded-namespaces");
   kube::Result<> done = program.Connect();
-  if (done) done = program.StartOps(kube::PublicMetrics(program.metrics()));
-  if (done) done = kube::AddMetricsServer(program);
   if (!done) co_return done;
   kube::Client& client = program.client();
   kube::Clock& clock = program.clock();
+  Ability ability(client, clock, FLAGS_namespace);
+  program.health().AddReadiness("work", [&ability] { return ability.Ready(); });
+  done = program.StartOps(kube::PublicMetrics(program.metrics()));
+  if (done) done = kube::AddMetricsServer(program);
+  if (!done) co_return done;
   kube::Metrics& metrics = program.metrics();
 
   Leader* leader = nullptr;
@@ -69,6 +73,7 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
                               .busy = [&leader] { return leader != nullptr && leader->busy(); },
                               .observer = &event_metrics});
   program.tasks().Spawn("events", events.Run());
+  program.tasks().Spawn("rights", ability.Run());
 
   // Work, while this replica holds the Lease.
   PlacementMetrics placement_metrics(metrics);
@@ -85,6 +90,7 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
                     events,
                     known,
                     shards,
+                    ability,
                     placement_metrics,
                     controller_metrics};
   LeaderOptions options{.ns = FLAGS_namespace,
@@ -106,6 +112,7 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
                                                         &template_controller);
   });
   kube::LeaseOptions lease{.ns = FLAGS_namespace, .name = std::string(api::kControllerName)};
+  lease.able = [&ability] { return ability.Able(); };
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
     return std::make_unique<Leader>(parts, options, tasks);
   };

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "api/names.h"
+#include "cluster-controller/ability.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
@@ -50,8 +51,8 @@ class PodRequestsTest : public testing::Test {
     (*node.mutable_metadata()->mutable_labels())[std::string(api::kArchLabel)] = "amd64";
     api_.Create(node);
     tasks_.Spawn("events", events_.Run());
-    LeaderParts parts{leader_, io_.get_executor(), api_,     clock_, events_, known_,
-                      shards_, metrics_of_pods_,   observer_};
+    LeaderParts parts{leader_,  io_.get_executor(), api_,     clock_, events_, known_, shards_,
+                      ability_, metrics_of_pods_,   observer_};
     term_ =
         std::make_unique<Leader>(parts, LeaderOptions{.ns = "operator-ns", .files = {}}, tasks_);
     tasks_.Spawn("leader", term_->Run(tasks_));
@@ -111,6 +112,7 @@ class PodRequestsTest : public testing::Test {
   PlacementMetrics metrics_of_pods_{metrics_};
   kube::CountingObserver observer_;
   KnownPods known_{clock_};
+  Ability ability_{api_, clock_, "operator-ns"};
   ShardWatch shards_{clock_};
   std::unique_ptr<Leader> term_;
   size_t begin_ = 0;  // of the requests for pods

@@ -137,6 +137,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       outage_(client, clock, store, options_.ns, GatingIds(cluster_gating_policies_),
               timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
+      late_pods_(client, clock, timing.late_pods),
       named_objects_(client, options_.ns) {
   timing_.resync = std::min<std::chrono::milliseconds>(
       timing_.resync, CheckPeriodOf(options_.certificate_validity));
@@ -147,12 +148,17 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   if (!config) {
     webhook_prober_.Forget(kEverywhere);
     TeardownScope scope = Scope(ClusterObjects("", options_), request.log);
-    co_return co_await teardown_.Run(std::move(scope));
+    Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
+    if (!outcome) co_return outcome.error();
+    if (*outcome == Outcome::Done()) co_return co_await late_pods_.Look(std::move(request.log));
+    late_pods_.Forget();
+    co_return *outcome;
   }
   if (config->metadata().has_deletion_timestamp())
     co_return co_await Delete(std::move(*config), request.log);
 
   teardown_.Cancel(kEverywhere);
+  late_pods_.Forget();
   Result<> finalizers = co_await AddFinalizers(client_, config->metadata());
   if (!finalizers) co_return finalizers.error();
   std::string not_deprovisioning;
@@ -203,6 +209,10 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
 
 Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) {
   if (!configs_.empty()) {
+    // One may have been stored during a teardown, whose time and deleted objects are no longer
+    // true.
+    teardown_.Cancel(kEverywhere);
+    late_pods_.Forget();
     // The deletion of the last PodPlacementConfig starts the next reconcile.
     std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
     co_return co_await Provision(std::move(config), std::move(reason), log);
@@ -222,6 +232,7 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
   if (!outcome) co_return outcome.error();
   if (*outcome != Outcome::Done()) {
+    late_pods_.Forget();
     ClusterView view{.operands = Observe(store_, names_),
                      .deprovisioning = teardown_.WaitsFor(kEverywhere)};
     view.operands.by_policy =
@@ -247,7 +258,7 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
     Result<> written = co_await WriteStatus(config, view);
     if (!written) co_return written.error();
   }
-  co_return Outcome::Done();
+  co_return co_await late_pods_.Look(log);
 }
 
 Async<> ClusterReconciler::WriteStatus(const Config& config, const ClusterView& view) {

@@ -6,8 +6,9 @@
 // available, so that no pod is gated before, or policies in place of both (gating/). A long outage
 // of the controller is handled by controller_outage.h. A config that is being deleted: nothing is
 // removed while PodPlacementConfigs exist; then the operands are torn down (teardown/teardown.h).
-// When nothing of the features (feature.h) is left either, the finalizers are removed. The teardown
-// is the same if a user removed the finalizers and the config is already deleted.
+// When nothing of the features (feature.h) is left either, the finalizers are removed, and pods
+// that are stored late are ungated (teardown/late_pods.h). The teardown is the same if a user
+// removed the finalizers and the config is already deleted.
 #pragma once
 
 #include <chrono>
@@ -36,6 +37,7 @@
 #include "operator/status/cluster_status.h"
 #include "operator/status/feature_condition.h"
 #include "operator/status/observe.h"
+#include "operator/teardown/late_pods.h"
 #include "operator/teardown/teardown.h"
 #include "operator/upgrade_queue.h"
 
@@ -43,6 +45,7 @@ namespace operator_ {
 
 struct ClusterTiming {
   TeardownTiming teardown{.drain = std::chrono::seconds(30)};
+  LatePodsTiming late_pods;
   OutageTiming outage;
   // The time between two reconciles while something is not rolled out, or not watched.
   std::chrono::milliseconds recheck{10'000};
@@ -145,6 +148,7 @@ class ClusterReconciler final : public kube::Reconciler {
   std::set<std::string> absent_rights_;
   ControllerOutage outage_;
   Teardown teardown_;
+  LatePods late_pods_;
   NamedObjects named_objects_;
 };
 

@@ -484,6 +484,76 @@ TEST_F(ClusterReconcilerTest, AControllerOutageStopsGatingAndThenUngatesPods) {
       h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
 }
 
+// A PodPlacementConfig that was reviewed before, and is stored while the teardown runs.
+TEST_F(ClusterReconcilerTest, AConfigThatIsStoredLateCancelsTheTeardown) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  DeleteConfig();
+  ASSERT_TRUE(
+      h_.Await([&] { return !h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  h_.CreateConfig("shop", "late", 1);
+  ASSERT_TRUE(
+      h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  h_.Pass(60s);
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << "the controller works";
+  h_.DeleteConfig("shop", "late");
+  ASSERT_TRUE(
+      h_.Await([&] { return !h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  h_.Pass(5s);
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << "the controller has time to drain it";
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
+  EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
+}
+
+// I7: an API server stores a pod up to its request timeout after the webhook patched it.
+TEST_F(ClusterReconcilerTest, APodThatIsStoredAfterTheTeardownIsUngated) {
+  for (bool restart : {false, true}) {
+    ASSERT_TRUE(h_.BringUpCluster());
+    DeleteConfig();
+    // Nobody waits for it.
+    ASSERT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
+    h_.Pass(30s);
+    if (restart) h_.StopOperator();
+    const std::string late = restart ? "b" : "a";
+    h_.api.Create<Pod>(MakePod(late)
+                           .Namespace("any")
+                           .Phase("Pending")
+                           .Gate(api::kClusterGate)
+                           .Gate(api::kLocalGate));
+    if (restart) h_.StartOperator();
+    EXPECT_TRUE(h_.Await([&] { return !IsGated("any", late, api::kClusterGate); })) << restart;
+    EXPECT_FALSE(IsGated("any", late, api::kLocalGate)) << restart;
+  }
+  h_.Pass(80s);
+  const int lists = h_.api.CountCalls("GET /api/v1/pods?");
+  h_.Pass(5min);
+  EXPECT_EQ(h_.api.CountCalls("GET /api/v1/pods?"), lists) << "it looks for a bounded time";
+}
+
+// Its controller places them.
+TEST_F(ClusterReconcilerTest, NoPodIsUngatedForATeardownThatWasFollowedByANewConfig) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  DeleteConfig();
+  ASSERT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
+  // The watch shows the new config late.
+  bool late = true;
+  h_.api.BeforeEach([&](const std::string& call) {
+    if (late && call.find("/clusterpodplacementconfigs?") != std::string::npos)
+      h_.api.FailNext(Error::Unavailable("503"), "/clusterpodplacementconfigs?");
+  });
+  h_.api.CloseWatches();
+  h_.Pass(1s);
+  h_.CreateClusterConfig();
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  h_.Pass(60s);
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
+  h_.StopOperator();
+  late = false;
+  h_.StartOperator();
+  h_.Pass(60s);
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
+}
+
 // As a policy engine does.
 TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUpCluster());

@@ -5,6 +5,7 @@
 #include <gflags/gflags.h>
 
 #include <chrono>
+#include <iostream>
 #include <string_view>
 #include <utility>
 
@@ -18,13 +19,14 @@
 #include "operator/options.h"
 #include "operator/replica.h"
 #include "operator/teardown/delete_configs.h"
+#include "operator/teardown/late_pods.h"
 #include "scheduling-policies/operator/policy_feature.h"
 
 DEFINE_bool(
     delete_configs, false,
     "Only deletes all PodPlacementConfigs and the ClusterPodPlacementConfig, and waits until "
-    "a running operator has ungated all pods and removed its operands. For a Job before the "
-    "operator is uninstalled.");
+    "a running operator has removed its operands and ungated all pods, a minute longer than its "
+    "operands exist. For a Job before the operator is uninstalled.");
 
 namespace operator_ {
 namespace {
@@ -32,14 +34,20 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "operator";
-// Less than the time that Helm waits for a hook.
-constexpr auto kDeleteConfigsWithin = 240s;
+// With kStoredLate, less than the time that Helm waits for a hook, which includes the start of a
+// pod.
+constexpr auto kDeleteConfigsWithin = 200s;
 
 kube::Async<> DeleteAllConfigs(kube::Program& program) {
   kube::Result<> connected = program.Connect();
   if (!connected) co_return connected;
   kube::TimePoint deadline = program.clock().Now() + kDeleteConfigsWithin;
-  co_return co_await DeleteConfigs(program.client(), program.clock(), deadline);
+  kube::Result<> deleted = co_await DeleteConfigs(program.client(), program.clock(), deadline);
+  if (!deleted) co_return deleted.error();
+  std::cout << "waiting while the operator looks for pods that API servers store late with a "
+               "scheduling gate"
+            << std::endl;
+  co_return co_await program.clock().Sleep(kStoredLate);
 }
 
 kube::Async<> Serve(kube::Program& program) {

@@ -427,10 +427,10 @@ void ShardReconciler::Record(const ConfigList& configs, std::string_view reason,
 TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& log) const {
   OperandNames names = NamesIn(ns);
   std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, "", options_));
-  // The shard created its Lease, and without its Role cannot create it again. The last object is
-  // one that is watched: without an authority, it shows that the teardown is not complete.
-  const ObjectId unwatched[] = {{kube::kLeases, {ns, names.controller}},
-                                {kube::kSecrets, {ns, names.webhook}}};
+  // The shard created its Lease. The last object is one that is watched: without an authority, it
+  // shows that the teardown is not complete.
+  ObjectId lease{kube::kLeases, {ns, names.controller}};
+  const ObjectId unwatched[] = {lease, {kube::kSecrets, {ns, names.webhook}}};
   objects.insert(objects.end() - 1, std::begin(unwatched), std::end(unwatched));
   for (ObjectId& object : InOrderOfRemoval(RulePolicy(ns, {}, {}, options_))) {
     // Most namespaces have no rules.
@@ -442,6 +442,8 @@ TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& l
           .controller_available = Observe(store_, names).controller.available,
           .choose_gates = ChooseGatesOfShard,
           .objects = std::move(objects),
+          .pods = PodsOf(names.controller),
+          .created_by_pods = {std::move(lease)},
           .authority = {options_.ns, ShardAuthorityName(ns)}};
 }
 

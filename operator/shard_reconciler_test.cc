@@ -52,6 +52,14 @@ class ShardReconcilerTest : public testing::Test {
         "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}
         })");
   }
+  // The same, which runs.
+  static Pod RunningPod() {
+    return MakePod("p")
+        .Namespace("shop")
+        .Phase("Running")
+        .Label("app.kubernetes.io/managed-by", "multiarch-tuning-operator")
+        .Label("app.kubernetes.io/name", api::kShardControllerName);
+  }
   bool IsGated(const kube::ObjectKey& pod) {
     return placement::HasGate(*h_.api.Get<Pod>(pod), api::kLocalGate);
   }
@@ -167,6 +175,54 @@ TEST_F(ShardReconcilerTest, TheTeardownWaitsForAPodThatIsGatedLate) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
+// A list that was read before an API server stopped gating proves nothing, however late it is used.
+TEST_F(ShardReconcilerTest, AListThatBeganTooEarlyDoesNotEndTheTeardown) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  for (int i = 0; i < 300; ++i) {
+    h_.api.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Namespace("shop").Phase("Pending"));
+  }
+  // The first page is read at once; the second takes longer than an API server gates pods.
+  bool slow = false;
+  h_.api.BeforeEach([&](const std::string& call) {
+    if (slow || !call.starts_with("GET /api/v1/namespaces/shop/pods") ||
+        call.find("continue=") == std::string::npos)
+      return;
+    slow = true;
+    h_.api.Create<Pod>(MakePod("late").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+    h_.clock.Advance(3s);
+  });
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return slow; }));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_FALSE(IsGated({"shop", "late"}));
+}
+
+// The pages after the one that expired may have gated pods.
+TEST_F(ShardReconcilerTest, AListThatExpiresDoesNotEndTheTeardown) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  for (int i = 0; i < 300; ++i) {
+    h_.api.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Namespace("shop").Phase("Pending"));
+  }
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  bool expire = true;
+  int expired = 0;
+  h_.api.BeforeEach([&](const std::string& call) {
+    if (!expire || !call.starts_with("GET /api/v1/namespaces/shop/pods") ||
+        call.find("continue=") == std::string::npos)
+      return;
+    ++expired;
+    h_.api.FailNext(Error::FromHttpStatus(410, "Expired", "too old"), "continue=");
+  });
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(20s);
+  EXPECT_GT(expired, 3);
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
+  expire = false;
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_FALSE(IsGated({"shop", "web"}));
+}
+
 // As a policy engine does. The cluster controller releases the pod later.
 TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUp("shop"));
@@ -222,6 +278,36 @@ TEST_F(ShardReconcilerTest, TheStatusReportsWhatTheTeardownWaitsFor) {
               h_.Await([&] { return h_.ShardRemoved("shop"); }));
   h_.Pass(1s);
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False NoShard");
+}
+
+// I7: its API server may not know yet that the Role is deleted.
+TEST_F(ShardReconcilerTest, ALeaseThatAShardCreatesAtItsEndIsDeleted) {
+  const kube::ObjectKey authority{"ops", "pod-placement-shard-ca-shop"};
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(RunningPod());
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return h_.CallIndex("DELETE /apis/coordination.k8s.io") >= 0; }));
+  h_.api.CreateJson(kube::kLeases,
+                    {{"metadata", {{"namespace", "shop"}, {"name", kController.name}}}});
+  h_.Pass(10s);
+  EXPECT_TRUE(h_.SecretExists(authority)) << "the teardown is not complete";
+  // Nor does another operator forget it.
+  h_.StopOperator();
+  h_.StartOperator();
+  h_.Pass(5s);
+  h_.api.Delete<Pod>({"shop", "p"});
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_FALSE(h_.Exists(kube::kLeases, kController));
+}
+
+TEST_F(ShardReconcilerTest, APodThatDoesNotEndDelaysTheTeardownForABoundedTime) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(RunningPod());
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(30s);
+  EXPECT_FALSE(h_.Exists(kube::kDeployments, kController));
+  EXPECT_FALSE(h_.ShardRemoved("shop"));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 // I7: whatever the point at which the operator was replaced.

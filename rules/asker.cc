@@ -28,8 +28,10 @@ constexpr kube::Duration kMaxDelay = 1s;
 // generations of which none was answered.
 constexpr kube::Duration kPatience = 10s;
 constexpr int kMaxGenerations = 3;
-// A config is forgotten if no pod has asked about it for this time. Unused ones are looked for when
-// there are at least so many.
+// How long a pod waits for all its configs together.
+constexpr kube::Duration kPodPatience = kMaxGenerations * kPatience;
+// A config is forgotten if no pod has asked about it for this time, a pod if it has not asked.
+// Unused ones are looked for when there are at least so many.
 constexpr kube::Duration kForgottenAfter = 60s;
 constexpr size_t kMinForget = 256;
 
@@ -61,6 +63,15 @@ bool ReadAnswer(const std::vector<std::string>& warnings, MatchingConfig& matchi
   return true;
 }
 
+// Erases the unused entries of a map when there are many. `forget_at`: the size then.
+template <class Map>
+void ForgetUnused(Map& map, size_t& forget_at, TimePoint now) {
+  if (map.size() < std::max(forget_at, kMinForget)) return;
+  std::erase_if(map,
+                [&](const auto& entry) { return now - entry.second.last_used >= kForgottenAfter; });
+  forget_at = 2 * map.size();
+}
+
 // The pod or the caller cannot be written at all: not about rules.
 bool FailsEveryWrite(const kube::Error& error) {
   switch (error.code()) {
@@ -90,17 +101,43 @@ Async<milliseconds> Asker::Ask(const kube::core::Pod& pod, placement::MatchingCo
   std::stable_partition(open.begin(), open.end(), [&](const MatchingConfig* matching) {
     return unanswered_.contains(matching->config->metadata().uid());
   });
+  bool patient = IsPatient(pod);
   for (MatchingConfig* matching : open) {
-    Result<milliseconds> wait = co_await AskAbout(pod, *matching);
-    if (!wait || *wait > 0ms) co_return wait;
+    Result<milliseconds> wait = co_await AskAbout(pod, *matching, patient);
+    if (!wait) co_return wait;
+    if (*wait > 0ms) {
+      NoteWait(pod);
+      co_return wait;
+    }
   }
+  waiting_.erase(pod.metadata().uid());
   co_return 0ms;
 }
 
-Async<milliseconds> Asker::AskAbout(const kube::core::Pod& pod, MatchingConfig& matching) {
+bool Asker::IsPatient(const kube::core::Pod& pod) {
+  auto found = waiting_.find(pod.metadata().uid());
+  if (found == waiting_.end()) return true;
+  TimePoint now = clock_.Now();
+  if (now - found->second.last_used < kForgottenAfter)
+    return now - found->second.since < kPodPatience;
+  waiting_.erase(found);
+  return true;
+}
+
+void Asker::NoteWait(const kube::core::Pod& pod) {
+  TimePoint now = clock_.Now();
+  ForgetUnused(waiting_, forget_waiting_at_, now);
+  auto [waiting, first] = waiting_.try_emplace(pod.metadata().uid());
+  if (first) waiting->second.since = now;
+  waiting->second.last_used = now;
+}
+
+Async<milliseconds> Asker::AskAbout(const kube::core::Pod& pod, MatchingConfig& matching,
+                                    bool patient) {
   const kube::meta::ObjectMeta& config = matching.config->metadata();
   TimePoint asked = clock_.Now();
-  if (Unanswered* known = Find(config); known != nullptr && !known->GivenUp(asked)) {
+  Unanswered* known = patient ? Find(config) : nullptr;
+  if (known != nullptr && !known->GivenUp(asked)) {
     if (asked < known->next) co_return std::chrono::ceil<milliseconds>(known->next - asked);
     // This pod asks for all that wait.
     known->next = asked + known->delay;
@@ -121,10 +158,10 @@ Async<milliseconds> Asker::AskAbout(const kube::core::Pod& pod, MatchingConfig& 
     co_return 0ms;
   }
 
-  Unanswered& known = Note(config, asked);
+  Unanswered& unanswered = Note(config, asked);
   TimePoint now = clock_.Now();
-  if (!known.GivenUp(now))
-    co_return std::max(1ms, std::chrono::ceil<milliseconds>(known.next - now));
+  if (patient && !unanswered.GivenUp(now))
+    co_return std::max(1ms, std::chrono::ceil<milliseconds>(unanswered.next - now));
   matching.open = false;
   matching.rules_error = response ? "the API server does not evaluate them yet"
                                   : "no answer of the API server: " + response.error().message();
@@ -145,7 +182,8 @@ Asker::Unanswered* Asker::Find(const kube::meta::ObjectMeta& config) {
 }
 
 Asker::Unanswered& Asker::Note(const kube::meta::ObjectMeta& config, TimePoint asked) {
-  if (!unanswered_.contains(config.uid())) ForgetUnused();
+  if (!unanswered_.contains(config.uid()))
+    ForgetUnused(unanswered_, forget_unanswered_at_, clock_.Now());
   Unanswered& known = unanswered_[config.uid()];
   known.last_used = clock_.Now();
   if (config.generation() <= known.generation) return known;
@@ -156,14 +194,6 @@ Asker::Unanswered& Asker::Note(const kube::meta::ObjectMeta& config, TimePoint a
     known.delay = 2 * kFirstDelay;
   }
   return known;
-}
-
-void Asker::ForgetUnused() {
-  if (unanswered_.size() < std::max(forget_at_, kMinForget)) return;
-  TimePoint now = clock_.Now();
-  std::erase_if(unanswered_,
-                [&](const auto& entry) { return now - entry.second.last_used >= kForgottenAfter; });
-  forget_at_ = 2 * unanswered_.size();
 }
 
 }  // namespace rules

@@ -11,7 +11,8 @@
 //
 // A config that was just written has no answer for up to some seconds. Its pods wait together: one
 // of them asks at a time, less and less often. After 10 s, they are released without these rules,
-// and each asks once, until the config is answered. Thread: the client's.
+// and each asks once, until the config is answered. A pod waits for at most 30 s, whatever number
+// of configs are created and deleted meanwhile (I3). Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -59,19 +60,31 @@ class Asker {
 
     bool GivenUp(kube::TimePoint now) const;
   };
+  // A pod from its first wait to its release.
+  struct Waiting {
+    kube::TimePoint since;
+    kube::TimePoint last_used;
+  };
 
+  // Whether the pod may wait still.
+  bool IsPatient(const kube::core::Pod& pod);
+  void NoteWait(const kube::core::Pod& pod);
+  // `patient`: of the pod.
   kube::Async<std::chrono::milliseconds> AskAbout(const kube::core::Pod& pod,
-                                                  placement::MatchingConfig& matching);
+                                                  placement::MatchingConfig& matching,
+                                                  bool patient);
   // nullptr if the next question about the config is the first one of its generation.
   Unanswered* Find(const kube::meta::ObjectMeta& config);
   // Notes that a question, asked at `asked`, had no answer.
   Unanswered& Note(const kube::meta::ObjectMeta& config, kube::TimePoint asked);
-  void ForgetUnused();
 
   kube::Client& client_;
   kube::Clock& clock_;
   std::unordered_map<std::string, Unanswered> unanswered_;  // by the config's uid
-  size_t forget_at_ = 0;  // the size at which unused entries are looked for
+  std::unordered_map<std::string, Waiting> waiting_;        // by the pod's uid
+  // The sizes at which unused entries are looked for.
+  size_t forget_unanswered_at_ = 0;
+  size_t forget_waiting_at_ = 0;
 };
 
 }  // namespace rules

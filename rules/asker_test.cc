@@ -198,6 +198,45 @@ TEST_F(AskerTest, PodsDoNotWaitForManyGenerationsWithoutAnAnswer) {
   EXPECT_LE(waited, 33s);
 }
 
+// I3: nor one that is deleted and created again all the time, with a new UID.
+TEST_F(AskerTest, APodDoesNotWaitForManyConfigsWithoutAnAnswer) {
+  PodPlacementConfig config = CreateConfig("a");
+  kube::TimePoint start = clock_.Now();
+  milliseconds wait = AskAbout(config);
+  while (wait > 0ms && clock_.Now() < start + 5min) {
+    clock_.Advance(wait);
+    if (clock_.Now() > start + 5s) {
+      api_.Delete<PodPlacementConfig>({"ns", "a"});
+      config = CreateConfig("a");
+    }
+    wait = AskAbout(config);
+  }
+  EXPECT_EQ(wait, 0ms);
+  EXPECT_GE(clock_.Now(), start + 30s);
+  EXPECT_LE(clock_.Now(), start + 31s);
+  EXPECT_THAT(last_.rules_error, HasSubstr("does not evaluate them"));
+  // The next pod waits.
+  EXPECT_GT(AskAbout(config), 0ms);
+}
+
+TEST_F(AskerTest, APodWaitsForAllItsConfigsTogether) {
+  std::vector<PodPlacementConfig> configs;
+  for (int i = 0; i < 20; ++i) configs.push_back(CreateConfig("c" + std::to_string(i), i));
+  kube::TimePoint start = clock_.Now();
+  while (true) {
+    MatchingConfigs matching;
+    for (const PodPlacementConfig& config : configs) {
+      matching.push_back(&config);
+      matching.back().open = true;
+    }
+    Result<milliseconds> wait = Ask(matching);
+    ASSERT_THAT(wait, IsOk());
+    if (*wait == 0ms) break;
+    clock_.Advance(*wait);
+  }
+  EXPECT_LE(clock_.Now(), start + 31s);
+}
+
 TEST_F(AskerTest, ARefusedQuestionIsNotRepeated) {
   PodPlacementConfig config = CreateConfig("a");
   client_.Enforce(config);

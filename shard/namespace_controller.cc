@@ -18,6 +18,20 @@ constexpr kube::Duration kLeftToTheLeader = 20s;
 // After this time without a watch, there may be gated pods that this replica does not know.
 constexpr kube::Duration kMaxWithoutWatch = 30s;
 
+std::vector<kube::Right> NeededRights(const std::string& ns) {
+  return {{.verb = "update", .resource = "pods", .ns = ns},
+          {.verb = "watch", .resource = "pods", .ns = ns},
+          {.verb = "watch",
+           .group = std::string(api::kGroup),
+           .resource = "podplacementconfigs",
+           .ns = ns},
+          {.verb = "get",
+           .group = "coordination.k8s.io",
+           .resource = "leases",
+           .name = std::string(api::kAnnouncementsName),
+           .ns = ns}};
+}
+
 class Leading final : public kube::Term {
  public:
   explicit Leading(NamespaceController& controller) : controller_(controller) {}
@@ -47,7 +61,7 @@ NamespaceController::NamespaceController(kube::Client& client, kube::Clock& cloc
                .busy = [this] { return controller_.queue().size() > 0; },
                .observer = &event_metrics_}),
       large_pods_(client, pods_, {.per_namespace = 1, .total = 1}),
-      rights_(client, clock, ns),
+      rights_(client, clock, NeededRights(ns)),
       reconciler_({.client = client,
                    .clock = clock,
                    .pods = large_pods_,

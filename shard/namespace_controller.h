@@ -21,12 +21,12 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/large_pods.h"
 #include "kube/controller/leadership.h"
+#include "kube/controller/rights.h"
 #include "kube/metrics/metrics.h"
 #include "kube/types/core.pb.h"
 #include "rules/asker.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
-#include "shard/rights.h"
 #include "watches/fresh_configs.h"
 
 namespace shard {
@@ -61,7 +61,7 @@ class NamespaceController {
   rules::Asker rules_;
   kube::EventRecorder events_;
   kube::LargePods large_pods_;
-  Rights rights_;
+  kube::Rights rights_;
   PodReconciler reconciler_;
   kube::Controller controller_;
   bool leading_ = false;

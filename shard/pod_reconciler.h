@@ -14,11 +14,11 @@
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
+#include "kube/controller/rights.h"
 #include "kube/types/core.pb.h"
 #include "placement/release.h"
 #include "rules/asker.h"
 #include "shard/metrics.h"
-#include "shard/rights.h"
 #include "watches/fresh_configs.h"
 #include "writes/release_writer.h"
 
@@ -35,7 +35,7 @@ class PodReconciler final : public kube::Reconciler {
     watches::FreshConfigs& configs;
     rules::Asker& rules;
     kube::EventRecorder& events;
-    Rights& rights;
+    kube::Rights& rights;
     ShardMetrics& metrics;
   };
 

@@ -8,6 +8,7 @@
 #include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
+#include "kube/controller/rights.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -17,7 +18,6 @@
 #include "placement/pod_metadata.h"
 #include "rules/asker.h"
 #include "rules/testing/fake_rule_policy.h"
-#include "shard/rights.h"
 #include "watches/fresh_configs.h"
 
 namespace shard {
@@ -125,7 +125,7 @@ class PodReconcilerTest : public ::testing::Test {
   watches::FreshConfigs configs_{api_, clock_, "ns"};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
-  Rights rights_{api_, clock_, "ns"};
+  kube::Rights rights_{api_, clock_, {{.verb = "update", .resource = "pods", .ns = "ns"}}};
   rules::FakeRulePolicy client_{api_};
   rules::Asker rules_{client_, clock_};
   PodReconciler reconciler_{{.client = api_,

@@ -165,7 +165,9 @@ Result<> ProcessCluster::DeployOperator(Release release) {
 Result<> ProcessCluster::UndeployOperator() {
   auto objects = Manifests();
   if (!objects) return objects.error();
-  return Run(operator_::Undeploy(client(), clock(), std::move(*objects), {}));
+  // The API server here is not slow, and flows need not wait for a minute.
+  operator_::UndeployOptions options{.stored_late = std::chrono::seconds(2)};
+  return Run(operator_::Undeploy(client(), clock(), std::move(*objects), options));
 }
 
 Result<> ProcessCluster::DeleteManifests() {

@@ -42,15 +42,14 @@ class MissingFlow : public FlowFixture {
             }};
   }
   // What the API server's authorizer, which follows roles and bindings by a watch, says about the
-  // operator's requests for `resource` in the scene's namespace.
+  // operator's requests for `resource` in the scene's namespace, or those of another `account`.
   Condition OperatorMay(const std::string& verb, const std::string& resource, bool allowed,
-                        const std::string& group = "") {
+                        const std::string& group = "", const std::string& account = kOperator) {
     return {
-        .name =
-            std::string("the operator ") + (allowed ? "may " : "may not ") + verb + " " + resource,
-        .holds = [this, verb, resource, allowed, group](Scene& scene) -> Result<> {
+        .name = account + (allowed ? " may " : " may not ") + verb + " " + resource,
+        .holds = [this, verb, resource, allowed, group, account](Scene& scene) -> Result<> {
           const std::string& ops = cluster().operator_namespace();
-          Json user = {{"username", "system:serviceaccount:" + ops + ":" + kOperator},
+          Json user = {{"username", "system:serviceaccount:" + ops + ":" + account},
                        {"groups",
                         {"system:serviceaccounts", "system:serviceaccounts:" + ops,
                          "system:authenticated"}}};
@@ -63,18 +62,36 @@ class MissingFlow : public FlowFixture {
           return Error::NotFound(allowed ? "it may not" : "it still may");
         }};
   }
-  // `rules` without the right to patch `resource`.
+  // `rules` without the right to patch `resource`, or another one.
   static Json WithoutPatch(Json rules, const std::string& resource) {
+    return Without(std::move(rules), "patch", resource);
+  }
+  static Json Without(Json rules, const std::string& right, const std::string& resource) {
     for (Json& rule : rules) {
       const std::string resources = kube::DumpJson(rule["resources"]);
       if (resources.find("\"" + resource + "\"") == std::string::npos) continue;
       Json verbs = Json::array();
       for (const Json& verb : rule["verbs"]) {
-        if (verb != "patch") verbs.push_back(verb);
+        if (verb != right) verbs.push_back(verb);
       }
       rule["verbs"] = std::move(verbs);
     }
     return rules;
+  }
+
+  // Whether a replica of the cluster controller is available.
+  Condition ControllerIsAvailable(bool available) {
+    return {
+        .name = std::string("the cluster controller is ") + (available ? "" : "not ") + "available",
+        .holds = [this, available](Scene&) -> Result<> {
+          auto deployment = cluster().Run(
+              kube::GetObject(cluster().client(), kDeployments,
+                              {cluster().operator_namespace(), std::string(api::kControllerName)}));
+          if (!deployment) return deployment.error();
+          int64_t replicas = kube::IntAt(deployment->body(), "status.availableReplicas");
+          if ((replicas > 0) == available) return Ok();
+          return Error::NotFound(std::to_string(replicas) + " replicas are");
+        }};
   }
 
   // Replaces the CA bundle of all entries.
@@ -181,6 +198,26 @@ TEST_F(MissingFlow, AWebhookWithAWrongCaBundleIsReported) {
              180s)
       .Await(HasStatusCondition(kConfigs, "only", "Available", "True"), 120s)
       .Await(ShardReady());
+}
+
+// I3: the operator sees an outage, as no pod can be placed.
+TEST_F(MissingFlow, AControllerThatMayNotWritePodsIsNotAvailable) {
+  const std::string controller(api::kControllerName);
+  auto role = scene().Get(kClusterRoles, controller);
+  ASSERT_TRUE(role) << role.error();
+  Json fewer = Without((*role)["rules"], "update", "pods");
+  ASSERT_NE(fewer, (*role)["rules"]);
+  Flow flow(scene(), "the controller's right is taken away");
+  flow.Await(ControllerIsAvailable(true))
+      .Do(Change(kClusterRoles, controller, {{"rules", fewer}}))
+      .Await(OperatorMay("update", "pods", false, "", controller))
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(ControllerIsAvailable(false), 60s);
+  // Whatever failed, the next flows need the right.
+  Flow repair(scene(), "the right is back");
+  repair.Do(Change(kClusterRoles, controller, {{"rules", (*role)["rules"]}}))
+      .Await(ControllerIsAvailable(true), 60s)
+      .Await(Ungated("web"), 60s);
 }
 
 TEST_F(MissingFlow, ACrdThatIsMissingAtTheStart) {

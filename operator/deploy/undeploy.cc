@@ -11,6 +11,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/teardown/delete_configs.h"
+#include "operator/teardown/late_pods.h"
 #include "operator/teardown/ungate.h"
 
 namespace operator_ {
@@ -137,10 +138,17 @@ Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects
   // Objects that a crash of the operator may have left.
   auto rest = co_await RemoveOperands(client, clock, objects, deadline, failures);
   if (!rest) co_return rest.error();
+  TimePoint stopped = clock.Now();
 
   Result<> uninstalled = co_await deploy::Uninstall(client, clock, std::move(objects), deadline);
   if (!uninstalled) co_return uninstalled.error();
   std::cout << "the operator is removed" << std::endl;
+
+  std::cout << "looking for pods that API servers store late with a scheduling gate, for up to "
+            << options.stored_late.count() << " s" << std::endl;
+  Result<UngateRound> late = co_await UngateLatePods(client, clock, stopped + options.stored_late);
+  if (!late) co_return late.error();
+  failures = DescribeFailures(*late);
   if (!failures.empty()) co_return Error::DeadlineExceeded(failures);
   co_return Ok();
 }

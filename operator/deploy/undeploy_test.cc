@@ -75,6 +75,20 @@ TEST_F(UndeployTest, UngatesEveryPod) {
   EXPECT_TRUE(OperatorIsRemoved());
 }
 
+// I7: an API server stores a pod up to its request timeout after the webhook patched it.
+TEST_F(UndeployTest, UngatesPodsThatAreStoredLate) {
+  kube::TimePoint begin = clock_.Now();
+  bool late = false;
+  api_.BeforeEach([&](const std::string& call) {
+    if (late || !call.starts_with("GET /api/v1/pods") || clock_.Now() < begin + 50s) return;
+    late = true;
+    CreateGated("late");
+  });
+  EXPECT_THAT(Run(), kube::IsOk());
+  ASSERT_TRUE(late);
+  EXPECT_FALSE(IsGated("late"));
+}
+
 // Before Kubernetes 1.36.
 TEST_F(UndeployTest, AnApiServerNeedNotKnowPoliciesThatGatePods) {
   api_.FailNext(Error::FromHttpStatus(404, "NotFound", "no such resource"), "/mutatingadmission",

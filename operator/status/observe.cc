@@ -20,9 +20,7 @@ constexpr int kMaxPods = 32;
 
 // The problem of the pods of Deployment ns/name; see ProblemOfPods().
 Async<std::optional<Problem>> PodProblem(kube::Client& client, std::string ns, std::string name) {
-  kube::ListOptions options{.ns = std::move(ns)};
-  options.label_selector =
-      std::string(kManagedBySelector) + "," + std::string(kNameLabel) + "=" + name;
+  kube::ListOptions options{.ns = std::move(ns), .label_selector = PodsOf(name)};
   // Any user may set these labels: one pod at a time is in memory, and no more are read than an
   // operand's Deployment has.
   options.limit = kPage;
@@ -42,6 +40,11 @@ Async<std::optional<Problem>> PodProblem(kube::Client& client, std::string ns, s
 }
 
 }  // namespace
+
+std::string PodsOf(std::string_view deployment) {
+  return std::string(kManagedBySelector) + "," + std::string(kNameLabel) + "=" +
+         std::string(deployment);
+}
 
 Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment) {
   std::optional<kube::Unstructured> found =

@@ -22,6 +22,9 @@ struct OperandNames {
   std::string webhook_configuration;
 };
 
+// The label selector of the pods of an operand's Deployment. Any user may set these labels.
+std::string PodsOf(std::string_view deployment);
+
 // The Deployment ns/deployment, from the store.
 Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment);
 

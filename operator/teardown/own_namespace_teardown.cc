@@ -42,22 +42,25 @@ boost::asio::awaitable<void> OwnNamespaceTeardown::Watch() { return namespace_.R
 Async<> OwnNamespaceTeardown::Run() {
   co_await kube::IgnoreCancellation();
   kube::TimePoint begin = clock_.Now();
-  kube::TimePoint quiet_since = begin;
+  kube::TimePoint stopped = begin;
   bool cancelled = false;
   while (true) {
-    Result<bool> busy = co_await Pass(cancelled || clock_.Now() >= begin + timing_.drain);
+    kube::TimePoint pass_began = clock_.Now();
+    Result<Found> found = co_await Pass(cancelled || pass_began >= begin + timing_.drain);
     if (cancelled) {
-      if (!busy) co_return busy.error();
+      if (!found) co_return found.error();
       co_return Ok();
     }
-    LOG_IF(WARNING, !busy) << "teardown: " << busy.error();
-    if (!busy || *busy) quiet_since = clock_.Now();
-    if (clock_.Now() >= quiet_since + timing_.settle) break;
+    LOG_IF(WARNING, !found) << "teardown: " << found.error();
+    if (!found || found->gating) stopped = clock_.Now();
+    if (found && !found->pods && pass_began >= stopped + timing_.stored_late) break;
     if (clock_.Now() >= begin + timing_.give_up) {
       LOG(WARNING) << "teardown took too long, some pods may still have a scheduling gate";
       co_return Ok();
     }
-    Result<> slept = co_await clock_.Sleep(timing_.poll);
+    bool soon = clock_.Now() < begin + timing_.soon;
+    kube::Duration next = soon ? timing_.poll : timing_.late_poll;
+    Result<> slept = co_await clock_.Sleep(next);
     if (slept) continue;
     cancelled = true;
     co_await kube::ForgetCancellation();
@@ -66,14 +69,14 @@ Async<> OwnNamespaceTeardown::Run() {
   co_return Ok();
 }
 
-Async<bool> OwnNamespaceTeardown::Pass(bool ungate) {
+Async<OwnNamespaceTeardown::Found> OwnNamespaceTeardown::Pass(bool ungate) {
   Result<bool> configured = co_await StopGating();
   Result<> finalizers = co_await RemoveClusterConfigFinalizers();
   Result<bool> gated = co_await UngatePods(ungate);
   if (!gated) co_return gated.error();
   if (!configured) co_return configured.error();
   if (!finalizers) co_return finalizers.error();
-  co_return *configured || *gated;
+  co_return Found{.gating = *configured, .pods = *gated};
 }
 
 Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
@@ -94,7 +97,7 @@ Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
   }
   std::string failures = DescribeFailures(round);
   LOG_IF(WARNING, !failures.empty()) << "teardown: " << failures;
-  co_return round.gated > 0;
+  co_return !round.found_none();
 }
 
 Async<bool> OwnNamespaceTeardown::StopGating() {

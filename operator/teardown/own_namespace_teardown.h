@@ -27,19 +27,23 @@
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/types/unstructured.h"
+#include "operator/teardown/late_pods.h"
 
 namespace operator_ {
 
 struct OwnNamespaceTeardownTiming {
   // How long the controllers may take to drain their pods.
   std::chrono::milliseconds drain{2'000};
-  // API servers may call a webhook, or apply a policy, for a moment after it was deleted: pods are
-  // listed for at least this long.
-  std::chrono::milliseconds settle{2'000};
+  // How long after gating has stopped pods may be stored with a gate: a list of pods that began
+  // earlier proves nothing. The process has nothing else to do, and may be ended at any time.
+  std::chrono::milliseconds stored_late{kStoredLate};
   // The longest teardown, even if pods are still gated.
-  std::chrono::milliseconds give_up{60'000};
-  // Between two passes.
+  std::chrono::milliseconds give_up{90'000};
+  // Between two passes, and between those that begin later than `soon`: most likely, the process is
+  // ended before.
   std::chrono::milliseconds poll{250};
+  std::chrono::milliseconds soon{10'000};
+  std::chrono::milliseconds late_poll{2'000};
 };
 
 class OwnNamespaceTeardown {
@@ -60,9 +64,16 @@ class OwnNamespaceTeardown {
   kube::Async<> Run();
 
  private:
-  // Attempts every step once; pods are ungated only if `ungate`. Returns: whether there was
-  // something that gates pods, or a gated pod. Errors: the last one.
-  kube::Async<bool> Pass(bool ungate);
+  // What a pass found.
+  struct Found {
+    // Something that gates pods.
+    bool gating = false;
+    // Possibly a gated pod.
+    bool pods = false;
+  };
+
+  // Attempts every step once; pods are ungated only if `ungate`. Errors: the last one.
+  kube::Async<Found> Pass(bool ungate);
   // Removes what gates pods.
   kube::Async<bool> StopGating();
   // The operator's objects of a kind, which the API server need not know.

@@ -61,17 +61,28 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
   state.waits_for = Describe(state.last);
   if (!*complete) co_return Outcome::After(kNextStep);
   kube::Duration waited = clock_.Now() - state.since;
-  if (state.last.gated > 0) {
+  if (!state.last.found_none()) {
     bool give_up = waited >= timing_.drain + timing_.give_up && state.attempts >= timing_.attempts;
     if (!give_up) co_return Outcome::After(timing_.poll);
-    ReportGatedPods(scope, state);
+    if (!state.removed_at) ReportGatedPods(scope, state);
   }
-  if (waited < timing_.settle) {
+  if (state.round_began < state.since + timing_.settle) {
     state.waits_for = "the API server may still gate pods";
     co_return Outcome::After(timing_.poll);
   }
 
-  Result<> removed = co_await RemoveObjects(scope);
+  if (!state.removed_at) {
+    Result<> removed = co_await RemoveObjects(scope);
+    if (!removed) co_return removed.error();
+    state.removed_at = clock_.Now();
+  }
+  Result<bool> runs = co_await AnyPodRuns(scope);
+  if (!runs) co_return runs.error();
+  if (*runs && clock_.Now() < *state.removed_at + timing_.end) {
+    state.waits_for = "its pods have not ended yet";
+    co_return Outcome::After(timing_.poll);
+  }
+  Result<> removed = co_await RemoveLastObjects(scope);
   if (!removed) co_return removed.error();
   running_.erase(scope.ns);
   LOG(INFO) << scope.log << " teardown is complete";
@@ -112,8 +123,9 @@ Async<> Teardown::StopGating(const TeardownScope& scope) {
 
 Async<bool> Teardown::UngatePods(const TeardownScope& scope, State& state) {
   if (state.round.new_round()) {
+    state.round_began = clock_.Now();
     TeardownPhase phase = TeardownPhase::kDrained;
-    if (clock_.Now() - state.since < timing_.drain) {
+    if (state.round_began - state.since < timing_.drain) {
       phase =
           scope.controller_available ? TeardownPhase::kDraining : TeardownPhase::kControllerDown;
     }
@@ -154,7 +166,27 @@ Async<> Teardown::RemoveObjects(const TeardownScope& scope) {
     LOG_IF(WARNING, !removed) << scope.log << " cannot remove " << object.key.ToString() << ": "
                               << removed.error();
   }
-  if (!all) co_return all.error();
+  co_return all;
+}
+
+Async<bool> Teardown::AnyPodRuns(const TeardownScope& scope) {
+  if (scope.pods.empty()) co_return false;
+  kube::ListOptions options{.ns = scope.ns,
+                            .label_selector = scope.pods,
+                            .field_selector = "status.phase!=Succeeded,status.phase!=Failed",
+                            .limit = 1};
+  kube::ListPages pages(client_, kube::ResourceOf<Pod>::value, std::move(options),
+                        /*protobuf=*/true);
+  Result<kube::RawList> page = co_await pages.Next();
+  if (!page) co_return page.error().Prefix("list the pods of " + scope.pods);
+  co_return !page->items.empty();
+}
+
+Async<> Teardown::RemoveLastObjects(const TeardownScope& scope) {
+  for (const ObjectId& object : scope.created_by_pods) {
+    Result<> removed = co_await store_.Remove(object.resource, object.key, scope.log);
+    if (!removed) co_return removed.error();
+  }
   co_return co_await store_.Remove(kube::kSecrets, scope.authority, scope.log);
 }
 

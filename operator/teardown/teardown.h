@@ -5,7 +5,8 @@
 //   1. the webhook configuration and the policies: from then on no pod is gated;
 //   2. the gates: the controller drains its pods; pods that it does not release in time are ungated
 //      here;
-//   3. all other objects; last the authority's Secret, which marks a teardown that is not complete.
+//   3. all other objects; when the pods of the operands have ended, what they could create again;
+//      last the authority's Secret, which marks a teardown that is not complete.
 //
 // The cluster's state alone decides whether a teardown is due, and every step can be repeated:
 // another operator continues at any point. A pod whose write is refused, or a client that keeps
@@ -35,8 +36,8 @@
 namespace operator_ {
 
 struct TeardownTiming {
-  // API servers may call a webhook, or apply a policy, for a moment after it was deleted: pods are
-  // listed for at least this long.
+  // API servers may call a webhook, or apply a policy, for this long after it was deleted: a list
+  // of pods that began earlier proves nothing.
   std::chrono::milliseconds settle{2'000};
   // How long an available controller may take to drain its pods before they are ungated here.
   std::chrono::milliseconds drain;
@@ -46,6 +47,9 @@ struct TeardownTiming {
   int attempts = 3;
   // Between two rounds over the pods.
   std::chrono::milliseconds poll{1'000};
+  // The longest wait for the pods of the operands to end: twice their grace period. Those of a node
+  // that is away never do.
+  std::chrono::milliseconds end{60'000};
 };
 
 enum class TeardownPhase {
@@ -70,6 +74,10 @@ struct TeardownScope {
   std::vector<ObjectId> objects;
   // The same, but if the operator may not remove one, it stays: no config waits for it (I7).
   std::vector<ObjectId> optional_objects = {};
+  // Pods of `ns` by label, and which of `objects` they may create again until they have ended: an
+  // API server may allow it after their Role was deleted.
+  std::string pods = {};
+  std::vector<ObjectId> created_by_pods = {};
   kube::ObjectKey authority;
 };
 
@@ -99,12 +107,16 @@ class Teardown {
     kube::TimePoint since;
     // The deleted objects: plural and name.
     std::set<std::pair<std::string_view, std::string>> removed;
-    // The current round over the pods, the gates that it removes, and the last complete round.
+    // The current round over the pods, when it began, the gates that it removes, and the last
+    // complete round.
     UngateRound round;
+    kube::TimePoint round_began;
     ChooseGates choose;
     UngateRound last;
     // The number of complete rounds that removed gates from all gated pods.
     int attempts = 0;
+    // When the objects were removed; not yet what pods may create again.
+    std::optional<kube::TimePoint> removed_at;
     std::string waits_for;
   };
 
@@ -118,6 +130,10 @@ class Teardown {
   // An object that cannot be deleted does not prevent the deletion of the others. Errors: the last
   // one.
   kube::Async<> RemoveObjects(const TeardownScope& scope);
+  // Whether a pod of the operands may still run.
+  kube::Async<bool> AnyPodRuns(const TeardownScope& scope);
+  // What its pods may have created again, and the authority.
+  kube::Async<> RemoveLastObjects(const TeardownScope& scope);
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -32,6 +32,13 @@ constexpr int kMaxConflicts = 3;
 // Lists are in the order of this key, which is that of the API server's store.
 std::string ListKey(const Pod& pod) { return kube::KeyOf(pod).ToString(); }
 
+// Removes `gate` and its label. Returns: false if the pod does not have it.
+bool RemoveGate(Pod& pod, const std::string& gate) {
+  if (!placement::DropGate(pod, gate)) return false;
+  pod.mutable_metadata()->mutable_labels()->erase(gate);
+  return true;
+}
+
 // Writes `pod` without `gates`. Returns: false if the pod had none of them, or was deleted.
 Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string> gates) {
   kube::ObjectKey key = kube::KeyOf(pod);
@@ -39,7 +46,7 @@ Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string>
   for (int conflicts = 0;; ++conflicts) {
     bool changed = false;
     for (const std::string& gate : gates) {
-      changed |= placement::DropGate(pod, gate);
+      changed |= RemoveGate(pod, gate);
     }
     if (!changed) co_return false;
     Result<> written = co_await kube::Replace(client, pod);
@@ -98,7 +105,10 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
   while (true) {
     Result<kube::RawList> page = co_await pages.Next();
     // The resourceVersion of the round has expired: the next round lists the remaining pods.
-    if (FailedWith(page, Code::kExpired) && !round.page.empty()) co_return true;
+    if (FailedWith(page, Code::kExpired) && !round.page.empty()) {
+      round.expired = true;
+      co_return true;
+    }
     if (!page) co_return page.error().Prefix("list the unscheduled pods");
     for (const std::string& item : page->items) {
       Result<Pod> pod = kube::DecodeBare<Pod>(item);
@@ -143,7 +153,7 @@ Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int round
       if (!step) co_return step.error();
       complete = *step || clock.Now() >= deadline;
     }
-    if (round.gated == 0 || --rounds <= 0 || clock.Now() >= deadline) co_return round;
+    if (round.found_none() || --rounds <= 0 || clock.Now() >= deadline) co_return round;
     Result<> slept = co_await clock.Sleep(interval);
     if (!slept) co_return slept.error();
   }

@@ -35,7 +35,11 @@ struct UngateRound {
   size_t failed = 0;
   std::vector<kube::core::ObjectReference> failed_pods;
   std::optional<kube::Error> error;
+  // The list has expired: the pods of its later pages were not seen.
+  bool expired = false;
 
+  // True if a complete round proves that there was no gated pod when it began.
+  bool found_none() const { return gated == 0 && !expired; }
   // True before the first step.
   bool new_round() const { return page.empty() && last.empty(); }
 
@@ -55,9 +59,10 @@ using ChooseGates = std::function<std::optional<std::vector<std::string>>(const 
 std::optional<std::vector<std::string>> BothGates(const kube::core::Pod& pod);
 
 // Continues `round` over the pods of `ns` (empty: of all namespaces), for at most 5 s and 250
-// writes. A write removes gates and sets their labels, nothing else. Returns: whether the round is
-// complete. `log`: the start of log lines, Request::log. Errors: those of listing pods; the next
-// call continues where this one ended.
+// writes. A write removes gates and their labels, nothing else: the label "removed" would say
+// that the gate's decision was made, and the cluster controller would apply no preferences (I4).
+// Returns: whether the round is complete, or has expired. `log`: the start of log lines,
+// Request::log. Errors: those of listing pods; the next call continues where this one ended.
 kube::Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
                              ChooseGates choose, UngateRound& round, const std::string& log);
 

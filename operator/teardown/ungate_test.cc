@@ -121,9 +121,25 @@ TEST_F(UngateTest, RemovesOnlyTheChosenGates) {
   EXPECT_FALSE(placement::HasGate(pod, kLocal));
   EXPECT_TRUE(placement::HasGate(pod, kCluster));
   EXPECT_TRUE(placement::HasGate(pod, "other"));
-  EXPECT_EQ(pod.metadata().labels().at(kLocal), "removed");
   EXPECT_EQ(pod.metadata().labels().at("app"), "web");
   EXPECT_EQ(pod.metadata().labels().count(kCluster), 0u);
+}
+
+// I4: it would say that the preferences are decided, and the cluster controller would apply none.
+TEST_F(UngateTest, NoPodGetsTheMarkOfADecision) {
+  api_.Create<Pod>(MakePod("a")
+                       .Phase("Pending")
+                       .Gate(kLocal)
+                       .Gate(kCluster)
+                       .Label(kLocal, "gated")
+                       .Label(kCluster, "gated"));
+  api_.Create<Pod>(MakePod("b").Phase("Pending").Gate(kLocal).Label(kLocal, "gated"));
+  Drop({kLocal});
+  for (const char* name : {"a", "b"})
+    EXPECT_EQ(api_.Get<Pod>({"ns", name})->metadata().labels().count(kLocal), 0u) << name;
+  EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().at(kCluster), "gated");
+  Round("", BothGates);
+  EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().count(kCluster), 0u);
 }
 
 TEST_F(UngateTest, BothGatesAreRemovedInOneWrite) {
@@ -165,7 +181,7 @@ TEST_F(UngateTest, APodThatChangedIsReadAgain) {
   EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().at("new"), "1");
 }
 
-TEST_F(UngateTest, ARoundWhoseListHasExpiredIsComplete) {
+TEST_F(UngateTest, ARoundWhoseListHasExpiredEndsWithoutAProof) {
   for (int i = 0; i < 600; ++i)
     api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round;
@@ -174,7 +190,9 @@ TEST_F(UngateTest, ARoundWhoseListHasExpiredIsComplete) {
   EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
   api_.ExpireWatches();
   EXPECT_TRUE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
+  EXPECT_TRUE(round.expired);
   EXPECT_EQ(Drop({kLocal}).gated, 600u - round.gated);
+  EXPECT_TRUE(Drop({kLocal}).found_none());
 }
 
 }  // namespace

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/testing/encoded_field.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/workloads.h"
 
 namespace kube {
 namespace {
@@ -88,6 +90,77 @@ TEST_F(FakeApiServerTest, UpdatesAreGuardedByTheResourceVersion) {
             written->metadata().resource_version())
       << "an unchanged object keeps its version";
   EXPECT_THAT(Run(Update<core::Pod>(api_, MakePod("other"))), FailsWith(Code::kNotFound));
+}
+
+// Each encoding of a map may have another order.
+TEST_F(FakeApiServerTest, TheOrderOfAnEncodedMapIsNoChange) {
+  MakePod make("web");
+  for (const char* key : {"a", "b", "c", "d", "e", "f"})
+    make.Label(key, "v").Annotation(key, "v").NodeSelector(key, "v");
+  core::Pod pod = api_.Create<core::Pod>(make);
+  core::Secret secret;
+  *secret.mutable_metadata() = pod.metadata();
+  core::ConfigMap map;
+  *map.mutable_metadata() = pod.metadata();
+  workloads::Job job;
+  *job.mutable_metadata() = pod.metadata();
+  *job.mutable_spec()->mutable_template_()->mutable_spec() = pod.spec();
+  workloads::DaemonSet daemon_set;
+  *daemon_set.mutable_metadata() = pod.metadata();
+  *daemon_set.mutable_spec()->mutable_template_()->mutable_spec() = pod.spec();
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+    (*secret.mutable_data())[key] = "v";
+    (*map.mutable_data())[key] = "v";
+    (*map.mutable_binary_data())[key] = "v";
+  }
+  secret = api_.Create(secret);
+  map = api_.Create(map);
+  job = api_.Create(job);
+  daemon_set = api_.Create(daemon_set);
+  auto unchanged = [&](const auto& object) {
+    auto written = Run(Update(api_, object));
+    ASSERT_THAT(written, IsOk());
+    EXPECT_EQ(written->metadata().resource_version(), object.metadata().resource_version());
+  };
+  for (int i = 0; i < 5; ++i) {
+    unchanged(core::Pod(pod));
+    unchanged(core::Secret(secret));
+    unchanged(core::ConfigMap(map));
+    unchanged(workloads::Job(job));
+    unchanged(workloads::DaemonSet(daemon_set));
+  }
+}
+
+TEST_F(FakeApiServerTest, AValueThatDiffersInAnEncodedMapIsAChange) {
+  core::Pod pod = api_.Create<core::Pod>(
+      MakePod("web").Label("a", "1").Label("b", "2").NodeSelector("a", "1").NodeSelector("b", "2"));
+  auto changed = [&] {
+    std::string before = pod.metadata().resource_version();
+    Result<core::Pod> written = Run(Update(api_, core::Pod(pod)));
+    ASSERT_THAT(written, IsOk());
+    EXPECT_NE(written->metadata().resource_version(), before);
+    pod = *written;
+  };
+  (*pod.mutable_metadata()->mutable_labels())["b"] = "3";
+  changed();
+  (*pod.mutable_metadata()->mutable_annotations())["c"] = "1";
+  changed();
+  (*pod.mutable_spec()->mutable_node_selector())["b"] = "3";
+  changed();
+}
+
+// A field that only the real API knows.
+TEST_F(FakeApiServerTest, AnUnknownFieldThatDiffersIsAChange) {
+  core::Pod pod = MakePod("web").Label("a", "1").Label("b", "2");
+  pod.mutable_spec()->mutable_unknown_fields()->append(EncodedField(24, "host"));
+  pod = api_.Create(pod);
+  Result<core::Pod> written = Run(Update(api_, core::Pod(pod)));
+  ASSERT_THAT(written, IsOk());
+  EXPECT_EQ(written->metadata().resource_version(), pod.metadata().resource_version());
+  *pod.mutable_spec()->mutable_unknown_fields() = EncodedField(24, "tsoh");
+  written = Run(Update(api_, core::Pod(pod)));
+  ASSERT_THAT(written, IsOk());
+  EXPECT_NE(written->metadata().resource_version(), pod.metadata().resource_version());
 }
 
 TEST_F(FakeApiServerTest, FinalizersDelayTheDeletion) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/testing/fake_object.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include "kube/base/clock.h"
 #include "kube/codec/codec.h"
 #include "kube/types/core.pb.h"
+#include "kube/types/workloads.pb.h"
 
 namespace kube {
 namespace {
@@ -83,6 +87,35 @@ bool MatchesLabel(const google::protobuf::Map<std::string, std::string>& labels,
 
 void SetTime(Json& metadata, const char* name, bool present, const meta::Time& time) {
   if (present) metadata[name] = FormatTime(WallTime(std::chrono::seconds(time.seconds())));
+}
+
+// The same bytes for each encoding of one content, with maps in the order of their keys.
+std::string Canonical(google::protobuf::MessageLite& message, const std::string& bytes) {
+  if (!message.ParsePartialFromString(bytes)) return bytes;
+  std::string canonical;
+  {
+    google::protobuf::io::StringOutputStream stream(&canonical);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializePartialToCodedStream(&coded);
+  }
+  return canonical;
+}
+
+template <class T>
+std::string Canonical(const std::string& bytes) {
+  T message;
+  return Canonical(message, bytes);
+}
+
+// The types of the kinds that have maps outside of their metadata.
+std::string Canonical(const std::string& kind, const std::string& bytes) {
+  if (kind == "Pod") return Canonical<core::Pod>(bytes);
+  if (kind == "Secret") return Canonical<core::Secret>(bytes);
+  if (kind == "ConfigMap") return Canonical<core::ConfigMap>(bytes);
+  if (kind == "Job") return Canonical<workloads::Job>(bytes);
+  if (kind == "DaemonSet") return Canonical<workloads::DaemonSet>(bytes);
+  return Canonical<meta::PartialObject>(bytes);
 }
 
 }  // namespace
@@ -192,7 +225,9 @@ std::string FakeObject::Body() const {
 }
 
 bool FakeObject::operator==(const FakeObject& other) const {
-  return protobuf_ == other.protobuf_ && bytes_ == other.bytes_ && json_ == other.json_;
+  if (protobuf_ != other.protobuf_ || json_ != other.json_) return false;
+  return bytes_ == other.bytes_ ||
+         (kind_ == other.kind_ && Canonical(kind_, bytes_) == Canonical(kind_, other.bytes_));
 }
 
 }  // namespace kube

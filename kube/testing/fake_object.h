@@ -37,6 +37,7 @@ class FakeObject {
   // The body of a GET response: with its envelope, or JSON text.
   std::string Body() const;
 
+  // Compares contents: two encodings of one object may have different orders in their maps.
   bool operator==(const FakeObject& other) const;
 
  private:

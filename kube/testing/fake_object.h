@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeObject: an API object as FakeApiServer stores it, in the encoding in which it was written.
-// Internal to FakeApiServer.
+// FakeObject: an API object as a FakeStore stores it, in the encoding in which it was written.
 #pragma once
 
 #include <string>

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeStore: the objects of an in-process API server, and what an API server does with them:
+// resourceVersions and conflicts, uids, finalizers, generateName, selectors, paging, watches with
+// bookmarks and streaming lists, 410.
+//
+//   FakeStore store;
+//   Result<ApiResponse> response = store.Handle(request, /*trusted=*/false);
+//
+// FakeApiServer is a Client over it, TrustedCalls are the calls of a test itself.
+//
+// Not implemented: admission, validation, defaulting, garbage collection, namespaces that must
+// exist, RBAC, graceful deletion. Every resource exists. Objects stay in the encoding in which they
+// were written; a request for the other encoding is kInvalid (406). Server-side apply and strategic
+// merge patches are treated as merge patches; of a protobuf object only annotations can be patched.
+// For JSON kinds, status is written by /status only, and writes to the object keep it; trusted
+// calls write both. Thread: one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+#include "kube/testing/fake_object.h"
+#include "kube/testing/fake_target.h"
+#include "kube/testing/fake_watch.h"
+#include "kube/types/resource.h"
+
+namespace kube {
+
+class FakeStore {
+ public:
+  // `clock` sets creation times.
+  explicit FakeStore(Clock& clock = RealClock());
+
+  // Carries out a call other than a watch. `trusted`: a call of the test, which may write status
+  // and ignore resourceVersions.
+  Result<ApiResponse> Handle(const ApiRequest& request, bool trusted);
+  Result<std::unique_ptr<WatchStream>> OpenWatch(const ApiRequest& request);
+
+  // Ends the open watches, normally or with `failure`.
+  void EndWatches(std::optional<Error> failure);
+  // Compaction: open watches, older resourceVersions and older continue tokens end with 410.
+  void ExpireWatches();
+  // An API server without streaming lists: sendInitialEvents is refused as 422.
+  void RefuseStreamingLists() { streaming_lists_ = StreamingLists::kRefused; }
+  // An API server that does not know the parameter: it starts an ordinary watch, without the
+  // bookmark that ends the initial events.
+  void IgnoreStreamingLists() { streaming_lists_ = StreamingLists::kIgnored; }
+  // Sends a bookmark to every open watch that requested them.
+  void SendBookmarks();
+
+  int open_watches() const;
+  uint64_t resource_version() const { return version_; }
+
+ private:
+  // Objects of one collection ("/api/v1/pods"), by namespace and name.
+  using Collection = std::map<ObjectKey, FakeObject>;
+
+  Result<ApiResponse> HandleGet(const FakeTarget& target, const ApiRequest& request);
+  Result<ApiResponse> HandleList(const FakeTarget& target, const ApiRequest& request);
+  Result<ApiResponse> HandlePost(const FakeTarget& target, const ApiRequest& request);
+  Result<ApiResponse> HandlePut(const FakeTarget& target, const ApiRequest& request, bool trusted);
+  Result<ApiResponse> HandlePatch(const FakeTarget& target, const ApiRequest& request);
+  Result<ApiResponse> HandleDelete(const FakeTarget& target, const ApiRequest& request);
+
+  Result<FakeObject> Insert(const FakeTarget& target, FakeObject object);
+  Result<FakeObject> Replace(const FakeTarget& target, FakeObject object, bool trusted);
+  void Commit(const std::string& collection, const ObjectKey& key, std::optional<FakeObject> before,
+              std::optional<FakeObject> after);
+  std::vector<std::shared_ptr<FakeWatch>> OpenWatches() const;
+
+  Clock& clock_;
+  uint64_t version_ = 1;
+  // Older versions are compacted.
+  uint64_t oldest_ = 0;
+  uint64_t next_uid_ = 1;
+  enum class StreamingLists {
+    kServed,
+    kRefused,
+    kIgnored
+  } streaming_lists_ = StreamingLists::kServed;
+  std::map<std::string, Collection> collections_;
+  std::vector<FakeChange> history_;
+  std::vector<std::weak_ptr<FakeWatch>> watches_;
+};
+
+}  // namespace kube

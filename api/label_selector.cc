@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/json_reader.h"
+#include "kube/types/in_order.h"
 
 namespace api {
 namespace {
@@ -102,12 +103,13 @@ Json LabelSelectorToJson(const LabelSelector& selector) {
 
 void ValidateLabelSelector(const LabelSelector& selector, const std::string& path,
                            FieldErrors& problems) {
-  for (const auto& [key, value] : selector.match_labels()) {
-    if (!IsLabelKey(key))
-      AddProblem(problems, path + ".matchLabels", "\"" + key + "\" is not a valid label key");
+  const std::string labels = path + ".matchLabels";
+  for (const auto& [key, value] : kube::InOrder(selector.match_labels())) {
+    const std::string name(key);
+    if (!IsLabelKey(key)) AddProblem(problems, labels, "\"" + name + "\" is not a valid label key");
     if (!IsLabelValue(value)) {
-      AddProblem(problems, path + ".matchLabels." + key,
-                 "\"" + value + "\" is not a valid label value");
+      AddProblem(problems, labels + "." + name,
+                 "\"" + std::string(value) + "\" is not a valid label value");
     }
   }
   for (int i = 0; i < selector.match_expressions_size(); ++i) {

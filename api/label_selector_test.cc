@@ -51,5 +51,31 @@ TEST(LabelSelectorTest, RefusesBadLabels) {
       "a valid label value");
 }
 
+// Conditions of objects show these messages.
+TEST(LabelSelectorTest, ReportsBadLabelsInTheOrderOfTheirKeys) {
+  kube::meta::LabelSelector selector;
+  for (const char* key : {"d", "b", "h", "a", "f", "c", "g", "e"})
+    (*selector.mutable_match_labels())[key] = "-";
+  for (int i = 0; i < 5; ++i) {
+    FieldErrors problems;
+    ValidateLabelSelector(kube::meta::LabelSelector(selector), "s", problems);
+    std::string keys;
+    for (const FieldError& problem : problems) keys += problem.field.back();
+    EXPECT_EQ(keys, "abcdefgh");
+  }
+}
+
+// Above the limit of problems, the same ones are reported.
+TEST(LabelSelectorTest, OfManyBadLabelsTheFirstAreReported) {
+  kube::meta::LabelSelector selector;
+  for (char key = 'a'; key <= 'z'; ++key) (*selector.mutable_match_labels())[{key}] = "-";
+  FieldErrors problems;
+  ValidateLabelSelector(selector, "s", problems);
+  ASSERT_LT(problems.size(), 26u);
+  std::string keys;
+  for (const FieldError& problem : problems) keys += problem.field.back();
+  EXPECT_EQ(keys, std::string("abcdefghijklmnopqrstuvwxyz").substr(0, problems.size()));
+}
+
 }  // namespace
 }  // namespace api

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "api/names.h"
+#include "kube/types/in_order.h"
 
 namespace cluster_controller {
 namespace {
@@ -15,6 +16,14 @@ constexpr char kPolicyKey[] = "policy.json";
 // A ConfigMap of operator/manifests/components/openshift. OpenShift writes the cluster's trusted
 // authorities into it.
 constexpr char kTrustedCaConfigMap[] = "trusted-ca";
+
+// The same ConfigMap always gives the same text: the inspector drops its caches if it changes.
+void AppendBundle(const kube::core::ConfigMap& map, std::string& pem) {
+  for (const auto& [key, certificates] : kube::InOrder(map.data())) {
+    pem += certificates;
+    pem += '\n';
+  }
+}
 
 }  // namespace
 
@@ -93,13 +102,12 @@ inspection::InspectorConfig SystemConfig::ConfigFor(
     }
   }
   if (openshift_.present) {
-    if (auto map = config_maps_.Get({ns_, kTrustedCaConfigMap})) {
-      for (auto& [key, pem] : map->data()) config.ca_bundle_pem += pem + "\n";
-    }
+    if (auto map = config_maps_.Get({ns_, kTrustedCaConfigMap}))
+      AppendBundle(*map, config.ca_bundle_pem);
   }
   if (!spec.ca_bundle_config_map.empty()) {
     if (auto map = config_maps_.Get({ns_, spec.ca_bundle_config_map})) {
-      for (auto& [key, pem] : map->data()) config.ca_bundle_pem += pem + "\n";
+      AppendBundle(*map, config.ca_bundle_pem);
     } else {
       LOG(WARNING) << "caBundleConfigMapRef: no ConfigMap " << ns_ << "/"
                    << spec.ca_bundle_config_map;

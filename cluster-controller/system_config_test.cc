@@ -113,6 +113,28 @@ TEST_F(SystemConfigTest, TheClustersTrustedAuthoritiesAreUsedOnOpenShiftOnly) {
   EXPECT_EQ(images_.configs().back().ca_bundle_pem, "PEM\n");
 }
 
+// The inspector drops its caches when the configuration changes.
+TEST_F(SystemConfigTest, ABundleOfSeveralKeysIsAlwaysJoinedInTheOrderOfTheKeys) {
+  kube::core::ConfigMap map;
+  map.mutable_metadata()->set_namespace_("ops");
+  std::string joined;
+  for (const char* key : {"a.crt", "b.crt", "c.crt", "d.crt", "e.crt", "f.crt", "g.crt", "h.crt"}) {
+    (*map.mutable_data())[key] = std::string("PEM of ") + key;
+    joined += std::string("PEM of ") + key + "\n";
+  }
+  for (const char* name : {"bundle", "trusted-ca"}) {
+    map.mutable_metadata()->set_name(name);
+    config_maps_.Put(map);
+  }
+  cluster_configs_.Put(api::MakeClusterConfig().Set("/spec/caBundleConfigMapRef/name", "bundle"));
+  openshift_.present = true;
+  Start();
+  for (int i = 0; i < 5; ++i) {
+    config_->Apply();
+    EXPECT_EQ(images_.configs().back().ca_bundle_pem, joined + joined);
+  }
+}
+
 TEST_F(SystemConfigTest, AConfigMapReplacesTheFile) {
   Write("registries.conf.d/10.conf", "drop-in");
   Start();

@@ -7,6 +7,7 @@
 #include "inspection/config/credentials.h"
 #include "kube/client/typed.h"
 #include "kube/types/core.pb.h"
+#include "kube/types/in_order.h"
 
 namespace operator_ {
 namespace {
@@ -45,12 +46,12 @@ std::string ProblemsOfRegistries(const ConfigMap& map) {
 std::string ProblemsOfBundle(const ConfigMap& map) {
   std::string problems;
   int certificates = 0;
-  for (auto& [key, pem] : map.data()) {
+  for (const auto& [key, pem] : kube::InOrder(map.data())) {
     Result<int> counted = inspection::CountCertificates(pem);
     if (counted) {
       certificates += *counted;
     } else {
-      Add(problems, "key " + key + " " + counted.error().message());
+      Add(problems, "key " + std::string(key) + " " + counted.error().message());
     }
   }
   if (problems.empty() && certificates == 0) return "has no certificate in any key";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "api/names.h"
 #include "kube/types/object_name.h"
@@ -52,10 +53,16 @@ std::string AnnotationValue(const Announcement& announcement) {
 std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
   std::vector<Announcement> all;
   for (const auto& [key, value] : lease.annotations()) {
-    if (all.size() == kMaxAnnouncements) break;
     if (!IsAnnouncement(key)) continue;
     if (std::optional<Announcement> announcement = Read(key, value))
       all.push_back(std::move(*announcement));
+  }
+  if (all.size() > kMaxAnnouncements) {
+    // The order in which ObsoleteAnnotations() removes them, from its end.
+    std::sort(all.begin(), all.end(), [](const Announcement& a, const Announcement& b) {
+      return std::tie(a.since_epoch, a.uid) > std::tie(b.since_epoch, b.uid);
+    });
+    all.resize(kMaxAnnouncements);
   }
   std::sort(all.begin(), all.end(),
             [](const Announcement& a, const Announcement& b) { return a.uid < b.uid; });

@@ -31,8 +31,8 @@ inline constexpr std::chrono::milliseconds kAnnouncementsReused{200};
 
 // An announced write is stored or has failed after a minute, the API server's limit for requests.
 inline constexpr std::chrono::seconds kAnnouncementKept{180};
-// The limit in one namespace. The next writer removes the oldest ones above it; readers ignore the
-// rest.
+// The limit in one namespace. Above it, readers ignore the oldest ones, and the next writer removes
+// them.
 inline constexpr size_t kMaxAnnouncements = 512;
 
 struct Announcement {
@@ -50,8 +50,8 @@ struct Announcement {
 std::string AnnotationKey(std::string_view uid);
 std::string AnnotationValue(const Announcement& announcement);
 
-// The announcements on a Lease, sorted by uid, at most kMaxAnnouncements. Skips annotations that do
-// not parse: tenants can write them too.
+// The announcements on a Lease, sorted by uid; of more than kMaxAnnouncements, the newest. Skips
+// annotations that do not parse: tenants can write them too.
 std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease);
 
 // The keys of the annotations that the next writer removes at `now`: expired, not parsable, or the

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace watches {
@@ -97,6 +98,22 @@ TEST_F(AnnouncementsTest, AreBoundedAndTheOldestAreRemoved) {
   EXPECT_THAT(obsolete, SizeIs(600 - kMaxAnnouncements));
   for (const std::string& key : obsolete)
     EXPECT_LT(std::stoi(key.substr(AnnotationKey("u").size())), 100) << key;
+}
+
+// All readers find the same ones, and none that the next writer removes.
+TEST_F(AnnouncementsTest, AboveTheLimitTheNewestAreRead) {
+  std::vector<Announcement> newest;
+  for (int i = 0; i < 600; ++i) {
+    Announcement announcement{.uid = "u" + std::to_string(1000 + i),
+                              .name = "a",
+                              .since_epoch = std::chrono::seconds(1000 + i / 100)};
+    Put(announcement);
+    if (i >= 600 - static_cast<int>(kMaxAnnouncements)) newest.push_back(announcement);
+  }
+  EXPECT_EQ(AnnouncementsOn(lease_), newest);
+  std::vector<std::string> obsolete = ObsoleteAnnotations(lease_, 1010s);
+  for (const Announcement& announcement : newest)
+    EXPECT_EQ(std::count(obsolete.begin(), obsolete.end(), AnnotationKey(announcement.uid)), 0);
 }
 
 }  // namespace

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/testing/encoded_field.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/kinds.h"
+#include "kube/types/workloads.h"
 
 namespace kube {
 namespace {
@@ -88,6 +91,77 @@ TEST_F(FakeApiServerTest, UpdatesAreGuardedByTheResourceVersion) {
             written->metadata().resource_version())
       << "an unchanged object keeps its version";
   EXPECT_THAT(Run(Update<core::Pod>(api_, MakePod("other"))), FailsWith(Code::kNotFound));
+}
+
+// Each encoding of a map may have another order.
+TEST_F(FakeApiServerTest, TheOrderOfAnEncodedMapIsNoChange) {
+  MakePod make("web");
+  for (const char* key : {"a", "b", "c", "d", "e", "f"})
+    make.Label(key, "v").Annotation(key, "v").NodeSelector(key, "v");
+  core::Pod pod = api_.Create<core::Pod>(make);
+  core::Secret secret;
+  *secret.mutable_metadata() = pod.metadata();
+  core::ConfigMap map;
+  *map.mutable_metadata() = pod.metadata();
+  workloads::Job job;
+  *job.mutable_metadata() = pod.metadata();
+  *job.mutable_spec()->mutable_template_()->mutable_spec() = pod.spec();
+  workloads::DaemonSet daemon_set;
+  *daemon_set.mutable_metadata() = pod.metadata();
+  *daemon_set.mutable_spec()->mutable_template_()->mutable_spec() = pod.spec();
+  for (const char* key : {"a", "b", "c", "d", "e", "f"}) {
+    (*secret.mutable_data())[key] = "v";
+    (*map.mutable_data())[key] = "v";
+    (*map.mutable_binary_data())[key] = "v";
+  }
+  secret = api_.Create(secret);
+  map = api_.Create(map);
+  job = api_.Create(job);
+  daemon_set = api_.Create(daemon_set);
+  auto unchanged = [&](const auto& object) {
+    auto written = Run(Update(api_, object));
+    ASSERT_THAT(written, IsOk());
+    EXPECT_EQ(written->metadata().resource_version(), object.metadata().resource_version());
+  };
+  for (int i = 0; i < 5; ++i) {
+    unchanged(core::Pod(pod));
+    unchanged(core::Secret(secret));
+    unchanged(core::ConfigMap(map));
+    unchanged(workloads::Job(job));
+    unchanged(workloads::DaemonSet(daemon_set));
+  }
+}
+
+TEST_F(FakeApiServerTest, AValueThatDiffersInAnEncodedMapIsAChange) {
+  core::Pod pod = api_.Create<core::Pod>(
+      MakePod("web").Label("a", "1").Label("b", "2").NodeSelector("a", "1").NodeSelector("b", "2"));
+  auto changed = [&] {
+    std::string before = pod.metadata().resource_version();
+    Result<core::Pod> written = Run(Update(api_, core::Pod(pod)));
+    ASSERT_THAT(written, IsOk());
+    EXPECT_NE(written->metadata().resource_version(), before);
+    pod = *written;
+  };
+  (*pod.mutable_metadata()->mutable_labels())["b"] = "3";
+  changed();
+  (*pod.mutable_metadata()->mutable_annotations())["c"] = "1";
+  changed();
+  (*pod.mutable_spec()->mutable_node_selector())["b"] = "3";
+  changed();
+}
+
+// A field that only the real API knows.
+TEST_F(FakeApiServerTest, AnUnknownFieldThatDiffersIsAChange) {
+  core::Pod pod = MakePod("web").Label("a", "1").Label("b", "2");
+  pod.mutable_spec()->mutable_unknown_fields()->append(EncodedField(24, "host"));
+  pod = api_.Create(pod);
+  Result<core::Pod> written = Run(Update(api_, core::Pod(pod)));
+  ASSERT_THAT(written, IsOk());
+  EXPECT_EQ(written->metadata().resource_version(), pod.metadata().resource_version());
+  *pod.mutable_spec()->mutable_unknown_fields() = EncodedField(24, "tsoh");
+  written = Run(Update(api_, core::Pod(pod)));
+  ASSERT_THAT(written, IsOk());
+  EXPECT_NE(written->metadata().resource_version(), pod.metadata().resource_version());
 }
 
 TEST_F(FakeApiServerTest, FinalizersDelayTheDeletion) {
@@ -210,10 +284,61 @@ TEST_F(FakeApiServerTest, HooksRunBeforeEachCall) {
   EXPECT_THAT(Run(Update<core::Pod>(api_, pod)), FailsWith(Code::kConflict));
 }
 
-TEST_F(FakeApiServerTest, TheOtherEncodingIsRefused) {
-  api_.Create<core::Pod>(MakePod("web"));
-  EXPECT_THAT(Run(GetObject(api_, ResourceOf<core::Pod>::value, kWeb)),
-              FailsWith(Code::kInvalid, HasSubstr("protobuf")));
+TEST_F(FakeApiServerTest, TheOtherEncodingIsTranslated) {
+  core::Pod pod = MakePod("web").Label("a", "1").Gate("example.com/gate");
+  pod.mutable_spec()->mutable_unknown_fields()->append(EncodedField(24, "host"));
+  api_.Create(pod);
+  Result<Unstructured> json = Run(GetObject(api_, kPods, kWeb));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ(StringAt(json->body(), "kind"), "Pod");
+  EXPECT_EQ(json->body()["spec"]["schedulingGates"], Json::array({{{"name", "example.com/gate"}}}));
+  EXPECT_THAT(Run(ListObjects(api_, kPods, {.ns = "ns"}))->items, testing::SizeIs(1));
+
+  // A write of JSON keeps what only protobuf knows, and the other way round.
+  Json changed = json->body();
+  changed["spec"]["hostname"] = "h";
+  api_.UpdateJson(kPods, changed);
+  Result<core::Pod> written = Run(Get<core::Pod>(api_, kWeb));
+  ASSERT_THAT(written, IsOk());
+  EXPECT_THAT(written->spec().unknown_fields(), HasSubstr(EncodedField(24, "host")));
+  (*written->mutable_metadata()->mutable_labels())["a"] = "2";
+  ASSERT_THAT(Run(Update(api_, *written)), IsOk());
+  EXPECT_EQ(StringAt(*api_.GetJson(kPods, kWeb), "spec.hostname"), "h");
+}
+
+TEST_F(FakeApiServerTest, AnUnchangedWriteInTheOtherEncodingIsNoChange) {
+  core::Pod pod = api_.Create<core::Pod>(MakePod("web").Label("a", "1").Label("b", "2"));
+  api_.UpdateJson(kPods, *api_.GetJson(kPods, kWeb));
+  EXPECT_EQ(api_.Get<core::Pod>(kWeb)->metadata().resource_version(),
+            pod.metadata().resource_version());
+}
+
+TEST_F(FakeApiServerTest, WatchesTranslateToo) {
+  std::string from = "resourceVersion=" + std::to_string(api_.resource_version());
+  Json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", "a"}, {"namespace", "ns"}}},
+              {"spec", {{"hostname", "h"}}}};
+  api_.CreateJson(kPods, pod);
+  EXPECT_THAT(WatchPods(from), testing::ElementsAre("ADDED a"));
+}
+
+TEST_F(FakeApiServerTest, PatchesProtobufKinds) {
+  api_.Create<core::Pod>(MakePod("web").Label("a", "1"));
+  Json patch = {{"metadata", {{"annotations", {{"k", "v"}}}, {"labels", {{"a", nullptr}}}}}};
+  ASSERT_THAT(Run(PatchObject(api_, kPods, kWeb, kMergePatch, patch)), IsOk());
+  core::Pod pod = *api_.Get<core::Pod>(kWeb);
+  EXPECT_EQ(pod.metadata().annotations().at("k"), "v");
+  EXPECT_TRUE(pod.metadata().labels().empty());
+  patch = {{"spec", {{"nodeName", 1}}}};
+  EXPECT_THAT(Run(PatchObject(api_, kPods, kWeb, kMergePatch, patch)),
+              FailsWith(Code::kInvalid, HasSubstr("spec.nodeName")));
+}
+
+TEST_F(FakeApiServerTest, KindsOfJsonHaveNoProtobuf) {
+  api_.CreateJson(kWidgets, Widget({{"size", 1}}).body());
+  ApiRequest request{.target = kWidgets.Path("ns", "w"), .accept = std::string(kProtobuf)};
+  EXPECT_THAT(Run(api_.Call(request)), FailsWith(Code::kInvalid, HasSubstr("protobuf")));
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ bool ClusterPodPlacementConfig::WantsAmd64Levels() const {
   return spec.plugins && spec.plugins->amd64_levels && spec.plugins->amd64_levels->enabled;
 }
 
+bool ClusterPodPlacementConfig::WantsEphemeralContainerWarnings() const {
+  return spec.plugins && spec.plugins->ephemeral_container_warnings &&
+         spec.plugins->ephemeral_container_warnings->enabled;
+}
+
 bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
   return spec.plugins && spec.plugins->exec_format_error_monitor &&
          spec.plugins->exec_format_error_monitor->enabled;

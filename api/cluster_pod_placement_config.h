@@ -17,6 +17,7 @@
 #include "api/amd64_levels.h"
 #include "api/architecture_tolerations.h"
 #include "api/conditions.h"
+#include "api/ephemeral_container_warnings.h"
 #include "api/field_error.h"
 #include "api/fields.h"
 #include "api/node_affinity_scoring.h"
@@ -76,6 +77,7 @@ struct ClusterPlugins {
   std::optional<TemplatesPlugin> templates;
   std::optional<DaemonSetsPlugin> daemon_sets;
   std::optional<Amd64LevelsPlugin> amd64_levels;
+  std::optional<EphemeralContainerWarnings> ephemeral_container_warnings;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
 
   bool operator==(const ClusterPlugins&) const = default;
@@ -86,6 +88,7 @@ struct ClusterPlugins {
     field("templates", plugins.templates);
     field("daemonSets", plugins.daemon_sets);
     field("amd64Levels", plugins.amd64_levels);
+    field("ephemeralContainerWarnings", plugins.ephemeral_container_warnings);
     field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
   }
 };
@@ -206,6 +209,8 @@ class ClusterPodPlacementConfig {
   DaemonSetsPlugin DaemonSets() const;
   // True if the plugin amd64Levels is enabled.
   bool WantsAmd64Levels() const;
+  // True if the plugin ephemeralContainerWarnings is enabled.
+  bool WantsEphemeralContainerWarnings() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;
 

@@ -164,6 +164,18 @@ TEST(ClusterPodPlacementConfigTest, ThePluginsForTemplatesAreOffByDefault) {
   EXPECT_FALSE(config.problems.empty());
 }
 
+TEST(ClusterPodPlacementConfigTest, WarningsAboutEphemeralContainersAreAnOption) {
+  EXPECT_FALSE(Read("{}").WantsEphemeralContainerWarnings());
+  auto with = [](const char* plugin) {
+    std::string text =
+        R"({"spec": {"plugins": {"ephemeralContainerWarnings": )" + std::string(plugin) + "}}}";
+    return Read(text.c_str());
+  };
+  EXPECT_TRUE(with(R"({"enabled": true})").WantsEphemeralContainerWarnings());
+  EXPECT_FALSE(with(R"({"enabled": false})").WantsEphemeralContainerWarnings());
+  EXPECT_FALSE(with("{}").problems.empty());
+}
+
 TEST(ClusterPodPlacementConfigTest, LevelsOfX8664AreAnOption) {
   EXPECT_FALSE(Read("{}").WantsAmd64Levels());
   auto with = [](const char* plugin) {

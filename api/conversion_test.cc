@@ -71,6 +71,7 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
   whole["spec"]["plugins"]["execFormatErrorMonitor"] = {{"enabled", true}};
   whole["spec"]["plugins"]["architectureTolerations"] = {{"enabled", true}, {"key", "a/b"}};
   whole["spec"]["plugins"]["amd64Levels"] = {{"enabled", true}};
+  whole["spec"]["plugins"]["ephemeralContainerWarnings"] = {{"enabled", true}};
   whole["spec"]["plugins"]["schedulingPolicies"] = {{"enabled", true}};
   whole["spec"]["plugins"]["templates"] = {{"suspendedJobs", true}};
   whole["spec"]["plugins"]["daemonSets"] = {{"report", true}, {"patchTemplates", false}};

@@ -65,6 +65,9 @@ ALLOWED = {
         "kube", "api", "placement", "rules", "watches", "writes", "inspection"
     },
     "templates": {"kube", "api", "placement", "watches", "inspection", "cluster-controller"},
+    "ephemeral-containers": {
+        "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook"
+    },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},
@@ -73,8 +76,8 @@ ALLOWED = {
 # Which folders the main.cc of a top-level folder may include from as well. It registers a feature
 # with its program, which is a product without that line.
 MAIN_ALLOWED = {
-    "cluster-controller": {"scheduling-policies", "templates"},
-    "operator": {"scheduling-policies"},
+    "cluster-controller": {"scheduling-policies", "templates", "ephemeral-containers"},
+    "operator": {"scheduling-policies", "ephemeral-containers"},
     "webhook": {"scheduling-policies"},
 }
 

@@ -11,7 +11,7 @@ namespace cluster_controller {
 using inspection::ImageRequest;
 
 InspectionQueue::InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock,
-                                 kube::TaskGroup& tasks, PlacementMetrics& metrics,
+                                 kube::TaskGroup& tasks, InspectionMetrics& metrics,
                                  InspectionQueueOptions options)
     : images_(images), clock_(clock), tasks_(tasks), metrics_(metrics), options_(options) {}
 

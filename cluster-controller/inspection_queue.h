@@ -28,7 +28,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster-controller/placement_metrics.h"
+#include "cluster-controller/inspection_metrics.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/inspector.h"
 #include "kube/base/clock.h"
@@ -53,7 +53,7 @@ class InspectionQueue {
 
   // All outlive it except `tasks`, which must have stopped before the queue is destroyed.
   InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock, kube::TaskGroup& tasks,
-                  PlacementMetrics& metrics, InspectionQueueOptions options = {});
+                  InspectionMetrics& metrics, InspectionQueueOptions options = {});
 
   // `wake` is called with each pod whose result is there.
   void OnResult(std::function<void(const kube::ObjectKey&)> wake) { wake_ = std::move(wake); }
@@ -132,7 +132,7 @@ class InspectionQueue {
   inspection::ImageInspector& images_;
   kube::Clock& clock_;
   kube::TaskGroup& tasks_;
-  PlacementMetrics& metrics_;
+  InspectionMetrics& metrics_;
   InspectionQueueOptions options_;
   std::function<void(const kube::ObjectKey&)> wake_;
 

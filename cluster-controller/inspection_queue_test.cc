@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "cluster-controller/inspection_metrics.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/testing/fake_inspector.h"
 #include "inspection/testing/registry_fixture.h"
@@ -59,11 +60,11 @@ class InspectionQueueTest : public ::testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   FakeInspector images_;
   kube::Metrics metrics_;
-  PlacementMetrics placement_metrics_{metrics_};
+  InspectionMetrics inspection_metrics_{metrics_};
   InspectionQueue queue_{images_,
                          clock_,
                          tasks_,
-                         placement_metrics_,
+                         inspection_metrics_,
                          {.per_registry = 2, .per_namespace = 8, .total = 8}};
   std::vector<std::string> woken_;
 };
@@ -107,7 +108,7 @@ TEST_F(InspectionQueueTest, ManyNamespacesCostOneRequest) {
   ASSERT_THAT(inspector->SetConfig(
                   {.registries_conf = inspection::InsecureRegistriesConf(registry.host())}),
               IsOk());
-  InspectionQueue queue(*inspector, clock_, tasks_, placement_metrics_);
+  InspectionQueue queue(*inspector, clock_, tasks_, inspection_metrics_);
   int woken = 0;
   queue.OnResult([&](const ObjectKey&) { ++woken; });
   auto request = [&](int pod) {
@@ -158,7 +159,7 @@ TEST_F(InspectionQueueTest, RegistriesTakeTurns) {
 
 // However many namespaces have only images whose inspection never ends.
 TEST_F(InspectionQueueTest, ANewNamespaceStartsAtOnce) {
-  InspectionQueue queue(images_, clock_, tasks_, placement_metrics_);
+  InspectionQueue queue(images_, clock_, tasks_, inspection_metrics_);
   for (int ns = 0; ns < 8; ++ns) {
     std::string name = "slow" + std::to_string(ns);
     for (int i = 0; i < 100; ++i) {
@@ -182,6 +183,38 @@ TEST_F(InspectionQueueTest, ANewNamespaceStartsAtOnce) {
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
 }
 
+// More of them than share the total: whose inspection ends first gives its place to a new
+// namespace.
+TEST_F(InspectionQueueTest, WithManySlowNamespacesANewOneIsTheNext) {
+  InspectionQueue queue(images_, clock_, tasks_, inspection_metrics_);
+  for (int ns = 0; ns < 12; ++ns) {
+    std::string name = "slow" + std::to_string(ns);
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_FALSE(
+          queue.Submit({name, "pod"}, {.image = name + "-" + std::to_string(i) + ".io/app"}));
+    }
+  }
+  kube::Drain(io_);
+  ASSERT_EQ(queue.in_flight(), 128u);
+  for (int ns = 0; ns < 12; ++ns) {
+    std::string fast = "fast" + std::to_string(ns);
+    EXPECT_FALSE(queue.Submit({fast, "pod"}, {.image = fast + ".io/app"}));
+  }
+  kube::Drain(io_);
+  std::vector<std::string> next;
+  for (int i = 0; i < 16; ++i) {
+    SetResult("slow0-" + std::to_string(i) + ".io/app", Error::DeadlineExceeded("no answer"));
+    next.push_back(images_.requests().back().image);
+  }
+  for (int ns = 0; ns < 12; ++ns)
+    EXPECT_THAT(next, ::testing::Contains("fast" + std::to_string(ns) + ".io/app"));
+  for (int ns = 0; ns < 12; ++ns) {
+    queue.Forget({"slow" + std::to_string(ns), "pod"});
+    queue.Forget({"fast" + std::to_string(ns), "pod"});
+  }
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
 // The first namespaces use the total: what becomes free goes to namespaces without any in flight.
 TEST_F(InspectionQueueTest, NamespacesTakeTurns) {
   for (int ns = 0; ns < 4; ++ns) {
@@ -202,7 +235,7 @@ TEST_F(InspectionQueueTest, NamespacesTakeTurns) {
 }
 
 TEST_F(InspectionQueueTest, NoNamespaceHasMoreThanItsMaximum) {
-  InspectionQueue queue(images_, clock_, tasks_, placement_metrics_,
+  InspectionQueue queue(images_, clock_, tasks_, inspection_metrics_,
                         {.per_namespace = 2, .total = 100});
   for (int i = 0; i < 10; ++i) {
     EXPECT_FALSE(

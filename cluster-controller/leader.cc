@@ -2,7 +2,6 @@
 #include "cluster-controller/leader.h"
 
 #include "api/names.h"
-#include "cluster-controller/timing.h"
 #include "kube/types/resource.h"
 #include "watches/gated_pods.h"
 
@@ -25,30 +24,27 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(std::move(parts)),
       pods_(parts_.client, parts_.clock,
             watches::GatedPods("", {api::kClusterGate, api::kLocalGate})),
-      cluster_configs_(parts_.client, parts_.clock, {}),
-      config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
       leases_(parts_.client, parts_.clock, ShardLeases()),
       deployments_(parts_.client, parts_.clock, ShardDeployments()),
       pod_tokens_(parts_.executor, parts_.client, parts_.clock),
-      images_(inspection::NewImageInspector(
-          parts_.executor, parts_.clock,
-          {.account_tokens = &pod_tokens_, .cloud = std::move(options.cloud), .trace = {}})),
-      secrets_(parts_.client, parts_.clock),
+      images_(parts_.executor, parts_.client, parts_.clock,
+              {.ns = options.ns,
+               .files = std::move(options.files),
+               .cloud = std::move(options.cloud),
+               .account_tokens = &pod_tokens_,
+               .new_inspector = std::move(options.new_inspector)}),
       node_images_(parts_.client, parts_.clock, tasks),
-      queue_(*images_, parts_.clock, tasks, parts_.metrics),
-      inspector_(queue_, secrets_, node_images_, parts_.metrics, parts_.clock),
+      queue_(images_.images(), parts_.clock, tasks, parts_.metrics),
+      inspector_(queue_, images_.secrets(), node_images_, parts_.metrics, parts_.clock),
       offered_(parts_.client, parts_.clock, tasks, parts_.events),
       configs_(parts_.client, parts_.clock, /*ns=*/""),
       rules_(parts_.client, parts_.clock),
       additions_(CreateAll(options.additions)),
       namespaces_(parts_.client, options.excluded_namespaces),
-      openshift_(parts_.client),
-      system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_,
-                     secrets_, openshift_.config()),
       large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
       reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, rules_,
                    inspector_, offered_, additions_, parts_.shards, namespaces_, parts_.known,
-                   parts_.metrics, large_pods_, cluster_configs_}),
+                   parts_.metrics, large_pods_, images_.cluster_configs()}),
       controller_({.name = kController, .workers = options.workers}, large_pods_, parts_.clock,
                   &parts_.observer) {
   parts_.current = this;
@@ -66,17 +62,16 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& key) { Wake(key); });
   node_images_.OnListed([this](const ObjectKey& key) { Wake(key); });
-  cluster_configs_.OnEvent([this](EventType type, const api::ClusterPodPlacementConfig& config) {
-    system_config_.Apply();
-    for (const std::unique_ptr<PodAdditions>& additions : additions_)
-      additions->Follow(type == EventType::kDeleted ? nullptr : &config);
-    for (const std::unique_ptr<TermFeature>& feature : features_)
-      feature->Follow(type == EventType::kDeleted ? nullptr : &config);
-    // Its deletion ends the backoff of all pods.
-    if (!config.metadata().has_deletion_timestamp()) return;
-    pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  });
-  config_maps_.OnEvent([this](EventType, const kube::core::ConfigMap&) { system_config_.Apply(); });
+  images_.cluster_configs().OnEvent(
+      [this](EventType type, const api::ClusterPodPlacementConfig& config) {
+        for (const std::unique_ptr<PodAdditions>& additions : additions_)
+          additions->Follow(type == EventType::kDeleted ? nullptr : &config);
+        for (const std::unique_ptr<TermFeature>& feature : features_)
+          feature->Follow(type == EventType::kDeleted ? nullptr : &config);
+        // Its deletion ends the backoff of all pods.
+        if (!config.metadata().has_deletion_timestamp()) return;
+        pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+      });
   leases_.OnEvent([this](EventType type, const kube::coordination::Lease& lease) {
     parts_.shards.OnLease(type, lease);
   });
@@ -105,24 +100,17 @@ void Leader::Wake(const ObjectKey& key) {
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
-  tasks.Spawn("cluster-configs", cluster_configs_.Run());
-  tasks.Spawn("config-maps", config_maps_.Run());
+  images_.Start(tasks);
   tasks.Spawn("configs", configs_.Run());
   tasks.Spawn("deployments", deployments_.Run());
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
   for (const std::unique_ptr<PodAdditions>& additions : additions_)
     tasks.Spawn("additions", additions->Run());
-  tasks.Spawn("global-pull-secret", secrets_.Run());
-  tasks.Spawn("openshift",
-              openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
-  tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, kNodeFilesInterval));
 
   // Applies the configuration before the first pod is reconciled.
-  Result<> synced = co_await cluster_configs_.WaitForSync();
-  if (synced) synced = co_await config_maps_.WaitForSync();
+  Result<> synced = co_await images_.WaitForSync();
   if (!synced) co_return;
-  system_config_.Apply();
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
   for (const std::unique_ptr<TermFeature>& feature : features_) feature->Start(tasks);
   synced = co_await pods_.WaitForSync();

@@ -10,24 +10,21 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/excluded_namespaces.h"
+#include "cluster-controller/image_access.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/node_images.h"
 #include "cluster-controller/offered_architectures.h"
-#include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
 #include "cluster-controller/pod_tokens.h"
-#include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
-#include "cluster-controller/system_config.h"
 #include "cluster-controller/term_feature.h"
 #include "inspection/cloud/cloud_options.h"
 #include "inspection/config/node_files.h"
-#include "inspection/inspector.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -58,6 +55,8 @@ struct LeaderOptions {
   inspection::NodeFilePaths files;
   // Registries of clouds that are read with the controller's own identity.
   inspection::CloudOptions cloud;
+  // Reads the images.
+  NewInspector new_inspector = inspection::NewImageInspector;
   // What features add to pods.
   std::vector<NewPodAdditions> additions;
   // What features do beside.
@@ -101,15 +100,12 @@ class Leader final : public kube::Term {
 
   // Watches.
   kube::Informer<kube::core::Pod> pods_;
-  kube::Informer<api::ClusterPodPlacementConfig> cluster_configs_;
-  kube::Informer<kube::core::ConfigMap> config_maps_;
   kube::Informer<kube::coordination::Lease> leases_;
   kube::Informer<kube::apps::Deployment> deployments_;
 
   // Inspection and reconciliation.
   PodTokens pod_tokens_;
-  std::unique_ptr<inspection::ImageInspector> images_;
-  PullSecrets secrets_;
+  ImageAccess images_;
   NodeImages node_images_;
   InspectionQueue queue_;
   PodInspector inspector_;
@@ -118,8 +114,6 @@ class Leader final : public kube::Term {
   rules::Asker rules_;
   PodAdditionsList additions_;
   NamespaceSelection namespaces_;
-  OpenShiftObjects openshift_;
-  SystemConfig system_config_;
   kube::LargePods large_pods_;
   PodReconciler reconciler_;
   kube::Controller controller_;

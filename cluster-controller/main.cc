@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cluster-controller: the cluster controller. Requires the architectures that the images of a gated
 // pod run on, and removes the cluster gate. The replica that holds the Lease works (see leader.h).
+// With --ephemeral-container-warnings it places no pods: it is a webhook (ephemeral-containers/).
 #include <gflags/gflags.h>
 
 #include <chrono>
@@ -11,10 +12,12 @@
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
+#include "cluster-controller/image_access.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
+#include "ephemeral-containers/webhook/serve.h"
 #include "inspection/cloud/cloud_identity.h"
 #include "inspection/cloud/cloud_registry.h"
 #include "inspection/config/node_file_flags.h"
@@ -48,11 +51,9 @@ namespace {
 
 constexpr std::string_view kName = "cluster-controller";
 
-kube::Async<> Serve(kube::Program& program) {
+kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
   auto excluded = api::ExcludedNamespaces::Parse(FLAGS_excluded_namespaces);
   if (!excluded) co_return excluded.error().Prefix("--excluded-namespaces");
-  auto cloud_registries = inspection::CloudRegistries::Parse(FLAGS_cloud_registries);
-  if (!cloud_registries) co_return cloud_registries.error().Prefix("--cloud-registries");
   kube::Result<> done = program.Connect();
   if (done) done = program.StartOps(kube::PublicMetrics(program.metrics()));
   if (done) done = kube::AddMetricsServer(program);
@@ -89,9 +90,8 @@ kube::Async<> Serve(kube::Program& program) {
   LeaderOptions options{.ns = FLAGS_namespace,
                         .workers = FLAGS_workers,
                         .excluded_namespaces = std::move(*excluded),
-                        .files = inspection::NodeFilesFromFlags(),
-                        .cloud = {.registries = std::move(*cloud_registries),
-                                  .identity = inspection::CloudIdentity::FromEnvironment()}};
+                        .files = std::move(images.files),
+                        .cloud = std::move(images.cloud)};
   options.files.service_account_tokens = FLAGS_service_account_tokens;
   // Features that add to pods.
   options.additions.push_back([&client, &clock] {
@@ -111,6 +111,19 @@ kube::Async<> Serve(kube::Program& program) {
   };
   co_await program.Lead(std::move(lease), std::move(new_term));
   co_return co_await program.Drain();
+}
+
+kube::Async<> Serve(kube::Program& program) {
+  auto cloud_registries = inspection::CloudRegistries::Parse(FLAGS_cloud_registries);
+  if (!cloud_registries) co_return cloud_registries.error().Prefix("--cloud-registries");
+  ImageAccessOptions images{.ns = FLAGS_namespace,
+                            .files = inspection::NodeFilesFromFlags(),
+                            .cloud = {.registries = std::move(*cloud_registries),
+                                      .identity = inspection::CloudIdentity::FromEnvironment()}};
+  // The plugin ephemeralContainerWarnings.
+  if (ephemeral::WarningsWanted())
+    co_return co_await ephemeral::ServeWarnings(program, std::move(images));
+  co_return co_await Place(program, std::move(images));
 }
 
 }  // namespace

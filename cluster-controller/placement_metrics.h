@@ -3,14 +3,16 @@
 #pragma once
 
 #include "api/names.h"
+#include "cluster-controller/inspection_metrics.h"
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
 
 namespace cluster_controller {
 
-struct PlacementMetrics {
+struct PlacementMetrics : InspectionMetrics {
   explicit PlacementMetrics(kube::Metrics& metrics)
-      : pods_gated(metrics.AddGauge(api::kPodsGatedMetric, api::kPodsGatedHelp)),
+      : InspectionMetrics(metrics),
+        pods_gated(metrics.AddGauge(api::kPodsGatedMetric, api::kPodsGatedHelp)),
         pods_awaiting_other_gates(metrics.AddGauge(
             "mto_ppo_pods_awaiting_other_gates",
             "Pods that keep the cluster gate until those of other controllers are gone")),
@@ -23,18 +25,10 @@ struct PlacementMetrics {
         time_to_release_pod(
             metrics.AddHistogram("mto_ppo_ctrl_time_to_release_pod_seconds",
                                  "Time from the first observation of a gated pod to its release")),
-        time_to_inspect_image(metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_image_seconds",
-                                                   "Time to inspect one image")),
-        time_to_inspect_pod_images(
-            metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_pod_images_seconds",
-                                 "Time to inspect all images of a pod")),
         processed_pods(
             metrics.AddCounter("mto_ppo_ctrl_processed_pods_total", "Pods that were released")),
         failed_image_inspections(metrics.AddCounter("mto_ppo_ctrl_failed_image_inspection_total",
                                                     "Inspections that failed")),
-        stale_inspections(metrics.AddCounter(
-            "mto_ppo_ctrl_stale_image_inspections_total",
-            "Pods whose images were known only from earlier, as a registry failed")),
         shard_takeovers(metrics.AddCounter(
             "mto_ppo_ctrl_shard_takeovers_total",
             "Pods whose local gate was removed because their shard did not work")) {}
@@ -44,11 +38,8 @@ struct PlacementMetrics {
   prometheus::Histogram& time_to_process_pod;
   prometheus::Histogram& time_to_process_gated_pod;
   prometheus::Histogram& time_to_release_pod;
-  prometheus::Histogram& time_to_inspect_image;
-  prometheus::Histogram& time_to_inspect_pod_images;
   prometheus::Counter& processed_pods;
   prometheus::Counter& failed_image_inspections;
-  prometheus::Counter& stale_inspections;
   prometheus::Counter& shard_takeovers;
 };
 

@@ -56,18 +56,21 @@ void PodInspector::OnTurn(const std::function<void(const kube::ObjectKey&)>& wak
   readers_.OnTurn(wake);
 }
 
-Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) {
+Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images& images) {
   Result<void> checked = CheckImages(images.images);
   if (!checked) co_return checked.error();
-  Result<inspection::SharedKeyring> keyring =
-      co_await secrets_.For(images.pod.ns, std::move(images.secrets));
-  if (!keyring) co_return keyring.error();
+  if (!images.keyring) {
+    Result<inspection::SharedKeyring> read =
+        co_await secrets_.For(images.pod.ns, images.secrets, images.deadline);
+    if (!read) co_return read.error();
+    images.keyring = std::move(*read);
+  }
   std::vector<Wanted> wanted;
-  for (placement::ContainerImage& image : images.images) {
-    wanted.push_back({.request = {.image = std::move(image.reference),
+  for (const placement::ContainerImage& image : images.images) {
+    wanted.push_back({.request = {.image = image.reference,
                                   .use = image.only_volume ? Use::kVolume : Use::kContainer,
                                   .always_pull = image.always_pull,
-                                  .keyring = *keyring,
+                                  .keyring = *images.keyring,
                                   .pod = images.identity},
                       .never_pull = image.never_pull});
   }
@@ -76,7 +79,8 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images images) 
 
 PodInspector::Known PodInspector::FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
                                               bool wait, const kube::Error& otherwise) {
-  std::optional<Result<SharedPlatforms>> nodes = nodes_.Find(pod, image, wait);
+  if (nodes_ == nullptr) return otherwise;
+  std::optional<Result<SharedPlatforms>> nodes = nodes_->Find(pod, image, wait);
   if (!nodes) return std::nullopt;
   if (!*nodes) return otherwise.Prefix(nodes->error().message());
   if ((**nodes)->platforms.empty()) return otherwise;
@@ -111,10 +115,14 @@ PodInspector::Known PodInspector::Find(const kube::ObjectKey& pod, const Wanted&
 Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod,
                                                       bool last_attempt) {
   Images images = Images::Of(pod);
+  co_return co_await InspectImages(images, last_attempt);
+}
+
+Async<std::optional<PodImages>> PodInspector::InspectImages(Images& images, bool last_attempt) {
   kube::ObjectKey key = images.pod;
-  bool reads = !images.secrets.empty();
+  bool reads = !images.secrets.empty() && !images.keyring;
   if (!memory_.Enter(key) || (reads && !readers_.Enter(key))) co_return std::nullopt;
-  Result<std::vector<Wanted>> all = co_await WantedFor(std::move(images));
+  Result<std::vector<Wanted>> all = co_await WantedFor(images);
   readers_.Leave(key);
   if (!all) {
     Forget(key);
@@ -164,20 +172,19 @@ bool PodInspector::CanPrefetch() const {
 Async<> PodInspector::Prefetch(Images images) {
   if (!CanPrefetch()) co_return kube::Ok();
   ++prefetching_;
-  std::string ns = images.pod.ns;
-  Result<std::vector<Wanted>> all = co_await WantedFor(std::move(images));
+  Result<std::vector<Wanted>> all = co_await WantedFor(images);
   --prefetching_;
   if (!all) co_return all.error();
   for (const Wanted& wanted : *all) {
     if (queue_.queued() >= options_.prefetch_queued) break;
-    if (!wanted.never_pull) queue_.Prefetch(ns, wanted.request);
+    if (!wanted.never_pull) queue_.Prefetch(images.pod.ns, wanted.request);
   }
   co_return kube::Ok();
 }
 
 void PodInspector::Forget(const kube::ObjectKey& pod) {
   queue_.Forget(pod);
-  nodes_.Forget(pod);
+  if (nodes_ != nullptr) nodes_->Forget(pod);
   readers_.Leave(pod);
   memory_.Leave(pod);
 }

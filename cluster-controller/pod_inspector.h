@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "cluster-controller/inspection_metrics.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/node_images.h"
-#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/inspector.h"
@@ -58,6 +58,10 @@ class PodInspector {
     inspection::SharedPodIdentity identity;
     std::vector<placement::ContainerImage> images;
     std::vector<std::string> secrets;
+    // The credentials in `secrets` and the global ones, once they have been read.
+    std::optional<inspection::SharedKeyring> keyring = std::nullopt;
+    // No read of a Secret starts after it.
+    kube::TimePoint deadline = kube::TimePoint::max();
 
     static Images Of(const kube::core::Pod& pod);
   };
@@ -68,15 +72,12 @@ class PodInspector {
 
   // All outlive it.
   PodInspector(InspectionQueue& queue, PullSecrets& secrets, NodeImages& nodes,
-               PlacementMetrics& metrics, kube::Clock& clock, PodInspectorOptions options = {})
-      : queue_(queue),
-        secrets_(secrets),
-        nodes_(nodes),
-        metrics_(metrics),
-        clock_(clock),
-        options_(options),
-        memory_(options.memory),
-        readers_(options.readers) {}
+               InspectionMetrics& metrics, kube::Clock& clock, PodInspectorOptions options = {})
+      : PodInspector(queue, secrets, &nodes, metrics, clock, options) {}
+  // Without the images of nodes: what no registry tells is not known.
+  PodInspector(InspectionQueue& queue, PullSecrets& secrets, InspectionMetrics& metrics,
+               kube::Clock& clock, PodInspectorOptions options = {})
+      : PodInspector(queue, secrets, nullptr, metrics, clock, options) {}
 
   // `wake` is called with each pod that was queued because of a limit and may be inspected now.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
@@ -87,6 +88,9 @@ class PodInspector {
   // After a result or an error, the next call starts again.
   kube::Async<std::optional<PodImages>> Inspect(const kube::core::Pod& pod,
                                                 bool last_attempt = false);
+  // The same of `images`, which outlives the call. Sets their keyring, and reads no Secret if it is
+  // set.
+  kube::Async<std::optional<PodImages>> InspectImages(Images& images, bool last_attempt = false);
   // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
   bool CanPrefetch() const;
@@ -94,22 +98,34 @@ class PodInspector {
   void Forget(const kube::ObjectKey& pod);
 
  private:
+  PodInspector(InspectionQueue& queue, PullSecrets& secrets, NodeImages* nodes,
+               InspectionMetrics& metrics, kube::Clock& clock, PodInspectorOptions options)
+      : queue_(queue),
+        secrets_(secrets),
+        nodes_(nodes),
+        metrics_(metrics),
+        clock_(clock),
+        options_(options),
+        memory_(options.memory),
+        readers_(options.readers) {}
+
   struct Wanted {
     inspection::ImageRequest request;
     bool never_pull = false;
   };
-  kube::Async<std::vector<Wanted>> WantedFor(Images images);
+  // `images` outlives the call.
+  kube::Async<std::vector<Wanted>> WantedFor(Images& images);
   using Known = std::optional<kube::Result<inspection::Inspected>>;
   // What is known of an image; nullopt: not yet. Sets `from_nodes` if nodes decided.
   Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt, bool& from_nodes);
-  // `wait`: as in NodeImages. `otherwise`: if no node has the image.
+  // `wait`: as in NodeImages. `otherwise`: if no node has the image, or nodes are not asked.
   Known FindOnNodes(const kube::ObjectKey& pod, const std::string& image, bool wait,
                     const kube::Error& otherwise);
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
-  NodeImages& nodes_;
-  PlacementMetrics& metrics_;
+  NodeImages* nodes_;  // may be nullptr
+  InspectionMetrics& metrics_;
   kube::Clock& clock_;
   PodInspectorOptions options_;
   kube::FairShare memory_;

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 constexpr size_t kMaxSecrets = 32;
 constexpr size_t kMaxName = 253;
 // Secrets in memory at a time, each up to 1 MiB.
-constexpr int kMaxReads = 8;
+constexpr size_t kMaxReads = 8;
 
 SharedKeyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
   std::string_view data_key =
@@ -51,6 +51,11 @@ void Append(SharedKeyring next, const std::string& name, SharedKeyring& all) {
   all = std::make_shared<const Keyring>(std::move(both));
 }
 
+kube::Error NoTimeFor(const kube::ObjectKey& key) {
+  return kube::Error::DeadlineExceeded("read pull secret " + key.ToString() +
+                                       ": no time is left for it");
+}
+
 }  // namespace
 
 std::vector<std::string> PullSecrets::NamesIn(const kube::core::Pod& pod) {
@@ -64,52 +69,63 @@ std::vector<std::string> PullSecrets::NamesIn(const kube::core::Pod& pod) {
   return names;
 }
 
-Async<SharedKeyring> PullSecrets::For(std::string ns, std::vector<std::string> names) {
+Async<SharedKeyring> PullSecrets::For(std::string ns, std::vector<std::string> names,
+                                      kube::TimePoint deadline) {
   SharedKeyring all;
   for (const std::string& name : names) {
     kube::ObjectKey key{ns, name};
-    Result<SharedKeyring> keyring = co_await Read(std::move(key));
+    Result<SharedKeyring> keyring = co_await Read(std::move(key), deadline);
     if (!keyring) co_return keyring.error();
     Append(std::move(*keyring), name, all);
   }
-  Result<SharedKeyring> global = co_await Global();
+  Result<SharedKeyring> global = co_await Global(deadline);
   if (!global) co_return global.error();
   Append(std::move(*global), global_.name, all);
   co_return all;
 }
 
-Async<SharedKeyring> PullSecrets::Read(kube::ObjectKey key) {
-  Call call = calls_.try_emplace(key, [this, key] { return ReadNow(key); }).first->second;
+Async<SharedKeyring> PullSecrets::Read(kube::ObjectKey key, kube::TimePoint deadline) {
+  if (clock_.Now() >= deadline) co_return NoTimeFor(key);
+  auto found = calls_.find(key);
+  if (found == calls_.end()) {
+    Call read([this, key] { return ReadNow(key); });
+    found = calls_.emplace(key, Reading{std::move(read)}).first;
+  }
+  found->second.deadline = std::max(found->second.deadline, deadline);
+  Call call = found->second.call;
   Result<SharedKeyring> keyring = co_await call.Call();
-  if (auto found = calls_.find(key); found != calls_.end() && found->second.idle())
-    calls_.erase(found);
+  found = calls_.find(key);
+  if (found != calls_.end() && found->second.call.idle()) calls_.erase(found);
   co_return keyring;
 }
 
 Async<SharedKeyring> PullSecrets::ReadNow(kube::ObjectKey key) {
   co_await kube::IgnoreCancellation();
-  while (reading_ >= kMaxReads) {
-    Result<> waited = co_await read_done_.Wait();
-    if (!waited) {
-      read_done_.NotifyOne();
-      co_return waited.error();
-    }
+  auto executor = co_await kube::asio::this_coro::executor;
+  if (reads_ == nullptr) {
+    reads_ = std::make_shared<kube::Slots>(executor, clock_, kMaxReads, "a read of a pull secret");
   }
-  ++reading_;
-  Result<Secret> secret = co_await kube::Get<Secret>(client_, key);
-  --reading_;
-  read_done_.NotifyOne();
+  // In order: a caller with many Secrets takes no turn of one with few.
+  Result<kube::Slots::Lease> turn = co_await reads_->Acquire(kube::TimePoint::max());
+  if (!turn) co_return turn.error();
+  auto found = calls_.find(key);
+  if (found != calls_.end() && clock_.Now() >= found->second.deadline) co_return NoTimeFor(key);
+  kube::ApiRequest get{.target = kube::ResourceOf<Secret>::value.Path(key.ns, key.name),
+                       .accept = std::string(kube::kContentType<Secret>),
+                       .timeout = read_timeout_};
+  Result<Secret> secret = co_await kube::CallFor<Secret>(client_, std::move(get));
+  turn->reset();
   if (!secret && !IsNotFound(secret))
     co_return secret.error().Prefix("read pull secret " + key.ToString());
   if (!secret) co_return SharedKeyring();
   co_return ToKeyring(key, *secret);
 }
 
-Async<SharedKeyring> PullSecrets::Global() {
+Async<SharedKeyring> PullSecrets::Global(kube::TimePoint deadline) {
   if (global_.name.empty()) co_return SharedKeyring();
   if (watch_ != nullptr && watch_->current()) co_return watched_;
   kube::ObjectKey key = global_;
-  Result<SharedKeyring> keyring = co_await Read(std::move(key));
+  Result<SharedKeyring> keyring = co_await Read(std::move(key), deadline);
   co_return keyring;
 }
 

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
 
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
@@ -11,6 +14,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/slow_client.h"
 
 namespace cluster_controller {
 namespace {
@@ -183,6 +187,79 @@ TEST_F(PullSecretsTest, ANamespaceNeverSeesTheSecretOfAnother) {
   api_.Create(MakeSecret("ns", "a", "ann"));
   EXPECT_EQ(Users(MakePod("web").PullSecret("a")), Strings{"ann"});
   EXPECT_EQ(Users(MakePod("web").Namespace("other").PullSecret("a")), Strings{});
+}
+
+// --- Deadlines.
+
+class PullSecretsDeadlineTest : public PullSecretsTest {
+ protected:
+  PullSecretsDeadlineTest() { slow_.Hold("/secrets/"); }
+  // Asks for the Secrets of namespace `ns`. Returns: whether there is an answer yet, and which.
+  std::shared_ptr<std::string> Ask(const std::string& ns, Strings names,
+                                   kube::TimePoint deadline = kube::TimePoint::max()) {
+    auto answer = std::make_shared<std::string>("none yet");
+    auto asked = slow_secrets_.For(ns, std::move(names), deadline);
+    kube::asio::co_spawn(io_, std::move(asked),
+                         [answer](std::exception_ptr, kube::Result<inspection::SharedKeyring> all) {
+                           *answer = all ? "read" : all.error().message();
+                         });
+    kube::Drain(io_);
+    return answer;
+  }
+
+  kube::SlowClient slow_{api_};
+  PullSecrets slow_secrets_{slow_, clock_};
+};
+
+TEST_F(PullSecretsDeadlineTest, NoReadStartsAfterTheDeadline) {
+  slow_secrets_.SetGlobal({"ops", "all"});
+  auto asked = Ask("ns", {"a", "b", "c"}, clock_.Now() + 4s);
+  clock_.Advance(4s);
+  slow_.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(*asked, "read pull secret ns/b: no time is left for it");
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
+}
+
+// Nor of those that waited for another one to end.
+TEST_F(PullSecretsDeadlineTest, AReadThatAllHaveGivenUpDoesNotStart) {
+  auto first = Ask("ns", {"a"}, clock_.Now() + 4s);
+  auto joined = Ask("ns", {"a"}, clock_.Now() + 4s);
+  clock_.Advance(4s);
+  slow_.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(*first, "read");
+  EXPECT_EQ(*joined, "read pull secret ns/a: no time is left for it");
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
+}
+
+// The deadline of one caller is none of the others'.
+TEST_F(PullSecretsDeadlineTest, ASharedReadIsForTheCallerWithTheLastDeadline) {
+  auto first = Ask("ns", {"a"});
+  auto early = Ask("ns", {"a"}, clock_.Now() + 4s);
+  auto late = Ask("ns", {"a"}, clock_.Now() + 5s);
+  clock_.Advance(4s);
+  slow_.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(*late, "read");
+  EXPECT_EQ(api_.CountCalls("GET"), 2);
+}
+
+TEST_F(PullSecretsDeadlineTest, ReadsAreInOrder) {
+  for (int i = 0; i < 12; ++i) {
+    std::string name = "s" + std::to_string(i);
+    Ask("greedy", {name + "-a", name + "-b", name + "-c"});
+  }
+  auto modest = Ask("modest", {"own"});
+  EXPECT_EQ(slow_.waiting(), 8);
+  slow_.Release(12);
+  kube::Drain(io_);
+  EXPECT_EQ(*modest, "none yet");
+  slow_.Release(1);
+  kube::Drain(io_);
+  EXPECT_EQ(*modest, "read");
+  slow_.Release();
+  kube::Drain(io_);
 }
 
 TEST_F(PullSecretsTest, AnUnreachableApiServerIsAnError) {

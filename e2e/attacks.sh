@@ -59,6 +59,12 @@ attack "eleven large PodPlacementConfigs of one user, then every budget full" \
 attack "pods with 40,000 owners, tolerations, containers, labels" $flows 'ConditionCostFlow.*'
 attack "pods that the policy webhook merges at great cost" \
   //scheduling-policies/webhook:turns_test '*'
+attack "reviews of ephemeral containers that are hostile, too many, or wait for slow registries" \
+  //ephemeral-containers/webhook:warning_webhook_test '*'
+attack "reviews that do not come from the API server, and bodies that fill the server's memory" \
+  //kube/server:https_server_test '*Admitted*:*ReleaseTheMemory*'
+attack "reviews of ephemeral containers that do not come from the API server" \
+  //ephemeral-containers/webhook:warning_server_test '*'
 attack "PodPlacementConfigs of many namespaces, gated by policy" \
   $flows 'GatingPoliciesFlow.ConfigsOfOtherNamespacesCostAPodNothing'
 attack "pods that say that they are an operand's, a DaemonSet's, or a mirror" \

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "ephemeral-containers/fuzz/warning_targets.h"
 #include "fuzz/fuzz_targets.h"
 #include "scheduling-policies/fuzz/policy_targets.h"
 
@@ -41,7 +42,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     std::string_view argument = (*argv)[i];
     if (!argument.starts_with(kFlag)) continue;
     for (const auto& targets : {
-             policy::PolicyTargets(),  // scheduling-policies/
+             policy::PolicyTargets(),      // scheduling-policies/
+             ephemeral::WarningTargets(),  // ephemeral-containers/
              fuzz::InspectionTargets(),
              fuzz::ApiTargets(),
              fuzz::FleetTargets(),

@@ -120,7 +120,7 @@ class Inspector final : public ImageInspector {
 
     // The credentials: the pod's own, then those of the plugins.
     ProvidedCredentials provided;
-    kube::TimePoint deadline = clock_.Now() + kCredentialsTimeout;
+    kube::TimePoint deadline = clock_.Now() + options_.credentials_timeout;
     if (generation->providers)
       provided = co_await generation->providers->For(*reference, request.pod, deadline);
     std::string problem = std::move(provided.problem);

@@ -54,6 +54,9 @@ struct Inspected {
 struct InspectorOptions {
   // Timeout for one inspection, all requests and retries together.
   std::chrono::milliseconds timeout = kInspectionTimeout;
+  // Before that: timeout for its credentials, from plugins and clouds. What is not there by then is
+  // not used.
+  std::chrono::milliseconds credentials_timeout = kCredentialsTimeout;
   // How many manifests and configs larger than 256 KiB may be in memory at a time; further ones
   // wait. Smaller ones never wait.
   size_t large_bodies = 8;

@@ -250,6 +250,22 @@ TEST_F(InspectorTest, NoProviderIsRunForAKnownDigestOrARefusedImage) {
   EXPECT_EQ(tokens_.issued, 1);
 }
 
+TEST_F(InspectorTest, CredentialsThatTakeTooLongAreNotWaitedFor) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  config_.credential_providers.providers.push_back(
+      {.name = "p", .match_images = {registry_.host()}, .token = TokenAttributes{.audience = "a"}});
+  InspectorOptions options;
+  options.credentials_timeout = 5s;
+  options.account_tokens = &tokens_;
+  inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  ImageRequest request = Request("app:1");
+  request.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "web-0", "uid-1", "web"});
+  EXPECT_THAT(Inspect(request), IsOk());
+  ASSERT_FALSE(tokens_.deadlines.empty());
+  EXPECT_LE(tokens_.deadlines.back(), clock_.Now() + 5s);
+}
+
 // The pods of an account share an inspection, which one of them was named for.
 TEST_F(InspectorTest, ARefusalForAPodThatIsGoneIsNoAnswerForOthers) {
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});

@@ -10,6 +10,7 @@
 
 #include "api/user_agent.h"
 #include "api/version.h"
+#include "ephemeral-containers/operator/warning_feature.h"
 #include "kube/program/program.h"
 #include "kube/server/metrics_server.h"
 #include "operator/feature.h"
@@ -50,6 +51,7 @@ kube::Async<> Serve(kube::Program& program) {
   Features features;
   features.push_back(NewPolicyFeature(program.client(), program.clock(), options->operands.ns));
   features.push_back(NewNodeTaintsFeature());
+  features.push_back(NewWarningFeature());  // ephemeral-containers/
 
   // Health and metrics start first and stop last, so the kubelet always gets an answer.
   Replica replica(program, std::move(*options), features);

@@ -69,12 +69,14 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
       return kube::FailureReply(404, "the path has no valid name of a PodPlacementConfig or rule");
   }
   kube::Result<PodReview> review = reader_.Read(call.body);
-  if (!review) {
-    LOG(WARNING) << "invalid AdmissionReview: " << review.error();
-    return kube::FailureReply(400, review.error().message());
-  }
   kube::HttpReply reply;
-  reply.body = WriteReview(review->uid, Decide(*review, call.path, entry));
+  if (review) {
+    reply.body = WriteReview(review->uid, Decide(*review, call.path, entry));
+  } else {
+    LOG(WARNING) << "invalid AdmissionReview: " << review.error();
+    reply = kube::FailureReply(400, review.error().message());
+  }
+  reader_.Shrink();
   return reply;
 }
 

@@ -13,6 +13,7 @@
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/http_message.h"
+#include "kube/testing/heap.h"
 #include "kube/types/unstructured.h"
 #include "webhook/golden.h"
 
@@ -42,6 +43,19 @@ class GateWebhookTest : public ::testing::Test {
   kube::Metrics shard_metrics_;
   GateWebhook shard_{{"web", kOperatorNamespace}, shard_metrics_, kube::RealClock()};
 };
+
+// The next one may come after days.
+TEST_F(GateWebhookTest, TheMemoryOfALargeReviewIsFreed) {
+  if (!kube::kHeapIsMeasured) GTEST_SKIP() << "a sanitizer has a heap of its own";
+  Json review = *kube::ParseJson(PlainPod());
+  review["request"]["object"]["metadata"]["annotations"]["a"] = std::string(2 << 20, 'x');
+  const std::string large = kube::DumpJson(review);
+  const size_t before = kube::HeapInUse();
+  EXPECT_EQ(AnswerForCluster(large).status, 200);
+  EXPECT_LT(kube::HeapInUse(), before + (1 << 20));
+  EXPECT_EQ(AnswerForCluster(large.substr(0, large.size() - 1)).status, 400);
+  EXPECT_LT(kube::HeapInUse(), before + (1 << 20));
+}
 
 // The golden pairs.
 class GoldenTest : public GateWebhookTest, public ::testing::WithParamInterface<std::string> {};

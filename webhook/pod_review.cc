@@ -4,17 +4,13 @@
 #include <simdjson.h>
 
 #include "api/names.h"
+#include "kube/admission/review_parser.h"
 #include "placement/creators.h"
 
 namespace webhook {
 namespace {
 
 namespace dom = simdjson::dom;
-
-// Kubernetes' own limit is far lower. simdjson does not recurse, so the stack is safe at any depth.
-constexpr size_t kMaxDepth = 200;
-// The parser keeps about fifteen times this; what a rare larger pod needs is freed afterwards.
-constexpr size_t kKeptBytes = 64 * 1024;
 
 // "" if absent or not a string.
 std::string_view StringAt(dom::element parent, std::string_view key) {
@@ -111,36 +107,17 @@ void ReadSpec(dom::element spec, PodReview& review) {
 
 }  // namespace
 
-struct PodReviewReader::Parser {
-  dom::parser dom;
-};
-
-PodReviewReader::PodReviewReader() = default;
+PodReviewReader::PodReviewReader() : parser_(std::make_unique<kube::ReviewParser>()) {}
 PodReviewReader::~PodReviewReader() = default;
 
-kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
-  if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
-    parser_ = std::make_unique<Parser>();
-    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
-      return kube::Error::Internal("out of memory");
-  }
-  dom::element root;
-  simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
-  if (error != simdjson::SUCCESS) {
-    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") +
-                                simdjson::error_message(error));
-  }
-  if (StringAt(root, "kind") != "AdmissionReview" ||
-      StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
-    return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
-  }
-  dom::element request;
-  if (!ObjectAt(root, "request", request))
-    return kube::Error::Invalid("AdmissionReview without a request");
+void PodReviewReader::Shrink() { parser_->Shrink(); }
 
+kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
+  kube::Result<dom::element> parsed = parser_->Parse(body);
+  if (!parsed) return parsed.error();
+  dom::element request = *parsed;
   PodReview review;
   review.uid = StringAt(request, "uid");
-  if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
   review.pod.ns = StringAt(request, "namespace");
   dom::element user;
   if (ObjectAt(request, "userInfo", user)) review.user = StringAt(user, "username");

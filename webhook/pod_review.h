@@ -9,9 +9,13 @@
 #include "kube/base/error.h"
 #include "placement/gating.h"
 
+namespace kube {
+class ReviewParser;
+}
+
 namespace webhook {
 
-// All views are valid until the reader's next Read().
+// All views are valid until the reader's next Read() or Shrink().
 struct PodReview {
   std::string_view uid;
   // Who makes the request.
@@ -42,10 +46,11 @@ class PodReviewReader {
 
   // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request.
   kube::Result<PodReview> Read(std::string_view body);
+  // Frees the memory that a large review needed.
+  void Shrink();
 
  private:
-  struct Parser;
-  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<kube::ReviewParser> parser_;
 };
 
 }  // namespace webhook

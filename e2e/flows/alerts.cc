@@ -13,6 +13,8 @@
 #include "e2e/monitoring/metrics_reader.h"
 #include "e2e/monitoring/prometheus.h"
 #include "e2e/monitoring/promql.h"
+#include "ephemeral-containers/flows/warning_conditions.h"
+#include "ephemeral-containers/names.h"
 #include "kube/client/typed.h"
 #include "scheduling-policies/flows/policy_conditions.h"
 #include "scheduling-policies/names.h"
@@ -33,7 +35,9 @@ class AlertsFlow : public FlowFixture {
     reader_.reset();
     Result<> without = UseClusterConfig(DefaultClusterConfig());
     EXPECT_TRUE(without) << without.error();
-    Flow(scene(), "the plugin is off").Await(PolicyWebhookRemoved());
+    Flow(scene(), "the plugins are off")
+        .Await(PolicyWebhookRemoved())
+        .Await(WarningWebhookRemoved());
     FlowFixture::TearDown();
   }
 
@@ -50,8 +54,9 @@ class AlertsFlow : public FlowFixture {
   // The jobs of all programs.
   static Names Jobs() {
     Names jobs = {"multiarch-tuning-operator"};
-    for (std::string_view operand : {api::kControllerName, api::kWebhookName, policy::kWebhookName,
-                                     api::kShardControllerName, api::kShardWebhookName}) {
+    for (std::string_view operand :
+         {api::kControllerName, api::kWebhookName, policy::kWebhookName, ephemeral::kWebhookName,
+          api::kShardControllerName, api::kShardWebhookName}) {
       jobs.emplace(operand);
     }
     return jobs;
@@ -203,9 +208,11 @@ std::string WithoutSuffix(std::string name) {
 TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   if (!Prometheus::Installed())
     GTEST_SKIP() << "prometheus is not installed (e2e/monitoring/packages.txt)";
-  // Makes the policy webhook run and have metrics.
-  Result<> used = UseClusterConfig(
-      DefaultClusterConfig().Set("/spec/plugins/schedulingPolicies/enabled", true));
+  // Makes the webhooks of features run and have metrics.
+  Result<> used =
+      UseClusterConfig(DefaultClusterConfig()
+                           .Set("/spec/plugins/schedulingPolicies/enabled", true)
+                           .Set("/spec/plugins/ephemeralContainerWarnings/enabled", true));
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "a scheduling policy")
       .Do(Create(policy::kPodSchedulingPolicies, MakePolicy("only", "one")))

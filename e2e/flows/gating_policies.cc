@@ -228,18 +228,23 @@ class GatingPoliciesFlow : public FlowFixture {
     EXPECT_GT(gated, 50);
   }
 
-  // The CPU time of the API server for the creation of kPodsForCost pods.
+  // The CPU time of the API server for the creation of kPodsForCost pods: the least of some times,
+  // as other processes and its own garbage collection only add to it.
   nanoseconds CostOfPodsIn(const std::string& ns) {
     Json pod = MakePod("a").Image("registry.example/web:1").Label("app", "web").Build();
     pid_t pid = TheProcessCluster().control_plane().Pids()["kube-apiserver"];
-    auto before = CostOf(pid);
-    for (int i = 0; i < kPodsForCost; ++i) Created(ns, pod);
-    auto after = CostOf(pid);
-    EXPECT_TRUE(before && after);
-    return before && after ? after->cpu - before->cpu : nanoseconds(0);
+    nanoseconds least = nanoseconds::max();
+    for (int time = 0; time < 5; ++time) {
+      auto before = CostOf(pid);
+      for (int i = 0; i < kPodsForCost; ++i) Created(ns, pod);
+      auto after = CostOf(pid);
+      EXPECT_TRUE(before && after);
+      if (before && after) least = std::min(least, nanoseconds(after->cpu - before->cpu));
+    }
+    return least;
   }
 
-  static constexpr int kPodsForCost = 1000;
+  static constexpr int kPodsForCost = 200;
   static inline const std::string kArch{api::kArchLabel};
   api::ExcludedNamespaces excluded_;
 

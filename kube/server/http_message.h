@@ -17,6 +17,9 @@ struct HttpCall {
   std::string body;
   // The value of the Authorization header, "" for none. A secret: never log it.
   std::string authorization = {};
+  // Frees the body's part of the server's memory for bodies, if set. For a handler that has freed
+  // `body` and waits for something else; to be called before the reply.
+  std::function<void()> release = {};
 };
 
 struct HttpReply {

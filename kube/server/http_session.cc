@@ -42,6 +42,8 @@ using Parser = http::request_parser<http::string_body>;
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
+std::string_view PathOf(std::string_view target) { return target.substr(0, target.find('?')); }
+
 std::string Render(const HttpReply& reply, bool keep_alive) {
   std::string out;
   out.reserve(192 + reply.content_type.size() + reply.body.size());
@@ -133,6 +135,12 @@ class Session final : public HttpSession {
     parser.header_limit(static_cast<uint32_t>(context_.limits.header_bytes));
     parser.body_limit(context_.limits.body_bytes);
     boost::system::error_code ec = co_await ReadHeader(parser);
+    if (!ec && context_.admits && !context_.admits(PathOf(View(parser.get().target())))) {
+      context_.on_refused(404);
+      HttpReply refusal = FailureReply(404, "no such path");
+      co_await Refuse(std::move(refusal));
+      co_return false;
+    }
     if (!ec && View(parser.get()[http::field::expect]) == "100-continue") {
       constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       auto written = co_await stream_.Write(kContinue);
@@ -152,16 +160,17 @@ class Session final : public HttpSession {
     // Handle.
     Enter(Phase::kAnswering);
     Parser::value_type message = parser.release();
-    std::string_view target = View(message.target());
     HttpCall call{std::string(View(message.method_string())),
-                  std::string(target.substr(0, target.find('?'))), std::move(message.body()),
-                  std::string(View(message[http::field::authorization]))};
+                  std::string(PathOf(View(message.target()))), std::move(message.body()),
+                  std::string(View(message[http::field::authorization])),
+                  [this] { ReleaseMemory(); }};
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
     bool refused = reply.status >= 400;
     if (refused) context_.on_refused(reply.status);
 
-    // Reply. The request's reservation is kept: the reply may be as large.
+    // Reply. The request's reservation is kept unless the handler released it: the reply may be as
+    // large.
     keep_alive = keep_alive && !context_.retiring;
     ec = co_await Write(std::move(reply), keep_alive);
     ReleaseMemory();

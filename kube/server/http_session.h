@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -52,6 +53,8 @@ struct HttpSessionContext {
   bool retiring = false;
   // Memory reserved for bodies that are being read or handled.
   size_t reserved_bytes = 0;
+  // If set, a request whose path is not admitted gets 404 before its body is read.
+  std::function<bool(std::string_view path)> admits = {};
 };
 
 class HttpSession {

@@ -24,6 +24,8 @@
 #include <list>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/base/async.h"
@@ -67,6 +69,11 @@ class HttpsServer {
   // Handles `method` on `path`, or on all paths with this prefix if it ends in '/'. The first match
   // is used.
   void Handle(std::string method, std::string path, HttpHandler handler);
+
+  // A request whose path `admits` denies gets 404 before its body is read.
+  void Admit(std::function<bool(std::string_view path)> admits) {
+    context_.admits = std::move(admits);
+  }
 
   // The port it listens on.
   uint16_t port() const { return port_; }

@@ -170,6 +170,47 @@ TEST_F(ServerTest, EachRefusedRequestIsReported) {
   EXPECT_THAT(refused_, ElementsAre(404, 405, 500, 413, 400));
 }
 
+// Its body is not waited for.
+TEST_F(ServerTest, APathThatIsNotAdmittedIsRefusedByItsHeader) {
+  Start();
+  server_->Admit([](std::string_view path) { return path == "/below/secret"; });
+  for (const char* path : {"/below/other", "/below/secrets", "/echo", "/below/other?/secret"}) {
+    TestClient client = Client();
+    ASSERT_TRUE(client.Connect());
+    ASSERT_TRUE(client.Send("POST " + std::string(path) +
+                            " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"));
+    EXPECT_EQ(client.Receive().status, 404) << path;
+  }
+  EXPECT_EQ(server_->body_bytes(), 0u);
+  EXPECT_THAT(refused_, ElementsAre(404, 404, 404, 404));
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  EXPECT_EQ(client.Request("POST", "/below/secret?timeout=5s", "a").body, "POST /below/secret a");
+}
+
+TEST_F(ServerTest, AHandlerThatWaitsCanReleaseTheMemoryOfItsBody) {
+  options_.limits.total_body_bytes = 100'000;
+  Start();
+  server_->Handle("POST", "/release", [this](HttpCall call) {
+    std::string().swap(call.body);
+    call.release();
+    return WaitForRelease();
+  });
+  std::vector<TestReply> replies;
+  std::vector<std::unique_ptr<TestClient>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(std::make_unique<TestClient>(context_, server_->port(), ca_.certificate_pem));
+    ASSERT_TRUE(clients.back()->ConnectTcp());
+    clients.back()->StartRequest("POST", "/release", std::string(90'000, 'x'),
+                                 [&](const TestReply& reply) { replies.push_back(reply); });
+  }
+  EXPECT_TRUE(RunUntil(context_, [&] { return waiting_ == 3; }));
+  EXPECT_EQ(server_->body_bytes(), 0u);
+  release_.cancel();
+  ASSERT_TRUE(RunUntil(context_, [&] { return replies.size() == 3; }));
+  for (const TestReply& reply : replies) EXPECT_EQ(reply.status, 200);
+}
+
 TEST_F(ServerTest, SendsContinueToAClientThatExpectsIt) {
   Start();
   TestClient client = Client();

@@ -8,6 +8,7 @@
 
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
+#include "kube/crypto/secret_token.h"
 #include "kube/types/list_at.h"
 #include "operator/objects/metadata.h"
 
@@ -160,6 +161,18 @@ Async<Secret> ReadSecret(kube::Client& client, ObjectKey key, const CertificateR
   co_return fresh;
 }
 
+// Sets `token` to that of `secret`, which gets one if it has none. Returns: whether it had one.
+Result<bool> EnsureToken(const CertificateRequest& request, Secret& secret, std::string& token) {
+  if (request.token_key.empty()) return true;
+  token = DataOf(secret, request.token_key.c_str());
+  if (kube::IsSecretToken(token)) return true;
+  Result<std::string> made = kube::NewSecretToken();
+  if (!made) return made.error().Prefix("token of " + request.serving.ToString());
+  token = std::move(*made);
+  (*secret.mutable_data())[request.token_key] = token;
+  return false;
+}
+
 // Replaces a Secret that has a resourceVersion, creates any other.
 Async<> WriteSecret(kube::Client& client, Secret secret) {
   bool exists = !secret.metadata().resource_version().empty();
@@ -238,6 +251,8 @@ Async<IssuedCertificate> Issue(kube::Client& client, Clock& clock, CertificateRe
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
   if (!secret) co_return secret.error().Prefix("read certificate " + request.serving.ToString());
   IssuedCertificate issued{.ca_bundle_pem = {}, .serving = PairOf(*secret)};
+  Result<bool> token_kept = EnsureToken(request, *secret, issued.token);
+  if (!token_kept) co_return token_kept.error();
   const WallTime now = clock.WallNow();
   bool serves = Serves(issued.serving, request, now, std::chrono::hours(0));
   bool lost =
@@ -265,7 +280,7 @@ Async<IssuedCertificate> Issue(kube::Client& client, Clock& clock, CertificateRe
             Serves(issued.serving, request, now, RenewalOf(request.validity)) &&
             kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem);
   }
-  if (fresh && published) co_return issued;
+  if (fresh && published && *token_kept) co_return issued;
 
   // A trusted certificate stays in use until the API server trusts the next one.
   if (!fresh && trusted) {
@@ -277,7 +292,7 @@ Async<IssuedCertificate> Issue(kube::Client& client, Clock& clock, CertificateRe
     }
     if (!may) co_return may.error();
     issued.pending = !*may;
-    if (issued.pending && serves && published) co_return issued;
+    if (issued.pending && serves && published && *token_kept) co_return issued;
   }
   if (!fresh && !issued.pending && request.provided) {
     issued.serving = request.provided->serving;
@@ -302,10 +317,12 @@ Async<IssuedCertificate> Issue(kube::Client& client, Clock& clock, CertificateRe
   }
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
+  bool same = fresh || (issued.pending && serves);
   LOG(INFO) << request.log << " certificate=" << request.serving.ToString()
-            << (fresh || (issued.pending && serves) ? " has new authorities"
-                : issued.pending                    ? " restored"
-                                                    : " issued");
+            << (same && published ? " has a new token"
+                : same            ? " has new authorities"
+                : issued.pending  ? " restored"
+                                  : " issued");
   co_return issued;
 }
 

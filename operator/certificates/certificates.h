@@ -91,12 +91,17 @@ struct CertificateRequest {
   std::optional<Provided> provided = std::nullopt;
   // The pair that this process serves, for the case that both Secrets are lost.
   std::optional<kube::KeyPair> served = std::nullopt;
+  // The key of a token (kube/crypto/secret_token.h) in the serving certificate's Secret; "" for
+  // none. The token does not depend on the certificate, and is replaced only if it is lost.
+  std::string token_key = {};
 };
 
 struct IssuedCertificate {
   // The authorities that clients have to trust, for a caBundle.
   std::string ca_bundle_pem;
   kube::KeyPair serving;
+  // That of CertificateRequest::token_key: never log it.
+  std::string token = {};
   // The serving certificate is the provider's.
   bool provided = false;
   // Another certificate follows once the API server trusts it: publish the bundle, and call again

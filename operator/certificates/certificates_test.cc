@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/base/base64.h"
+#include "kube/crypto/secret_token.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -37,7 +38,8 @@ class CertificatesTest : public testing::Test {
             .labels = {{"a", "b"}},
             .serving_owner = owner_,
             .bundles = {{kube::kMutatingWebhookConfigurations, "of-shop"}},
-            .publish_authorities = publish_};
+            .publish_authorities = publish_,
+            .token_key = token_key_};
   }
   IssuedCertificate Ensure() {
     Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, Request()));
@@ -68,6 +70,7 @@ class CertificatesTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   std::optional<kube::meta::OwnerReference> owner_;
   bool publish_ = false;
+  std::string token_key_;
 };
 
 TEST_F(CertificatesTest, OnlyTheServingCertificateHasAnOwner) {
@@ -254,6 +257,57 @@ TEST_F(CertificatesTest, ACertificateForOtherNamesIsReplaced) {
   request.dns_names = {"other.shop.svc"};
   ASSERT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, request)), kube::IsOk());
   EXPECT_THAT(*kube::DnsNames(Data(kServing, "tls.crt")), ElementsAre("other.shop.svc"));
+}
+
+TEST_F(CertificatesTest, ATokenIsMadeOnRequestAlone) {
+  EXPECT_EQ(Ensure().token, "");
+  EXPECT_EQ(api_.Get<Secret>(kServing)->data().size(), 2u);
+  const std::string certificate = Data(kServing, "tls.crt");
+  token_key_ = "token";
+  const std::string token = Ensure().token;
+  EXPECT_TRUE(kube::IsSecretToken(token)) << token;
+  EXPECT_EQ(Data(kServing, "token"), token);
+  EXPECT_EQ(Data(kServing, "tls.crt"), certificate);
+}
+
+TEST_F(CertificatesTest, TheTokenOutlivesTheCertificate) {
+  token_key_ = "token";
+  publish_ = true;
+  IssuedCertificate first = Ensure();
+  clock_.Advance(61 * 24h);
+  IssuedCertificate renewed = Ensure();
+  ASSERT_NE(renewed.serving.private_key_pem, first.serving.private_key_pem);
+  EXPECT_EQ(renewed.token, first.token);
+  EXPECT_EQ(Data(kServing, "token"), first.token);
+  int writes = api_.CountWrites();
+  EXPECT_EQ(Ensure().token, first.token);
+  EXPECT_EQ(api_.CountWrites(), writes);
+}
+
+TEST_F(CertificatesTest, OnlyALostTokenIsReplaced) {
+  token_key_ = "token";
+  publish_ = true;
+  IssuedCertificate issued = Ensure();
+  // Also while another certificate follows.
+  for (bool pending : {false, true}) {
+    if (pending) {
+      Configure(issued.ca_bundle_pem);
+      api_.Delete<Secret>(kAuthority);
+      ASSERT_TRUE(Ensure().pending);
+    }
+    for (const std::string& lost :
+         {std::string(), std::string("guessable"), std::string(64, 'A')}) {
+      const std::string before = Ensure().token;
+      Secret secret = *api_.Get<Secret>(kServing);
+      (*secret.mutable_data())["token"] = lost;
+      api_.Update(secret);
+      IssuedCertificate again = Ensure();
+      EXPECT_TRUE(kube::IsSecretToken(again.token)) << again.token;
+      EXPECT_NE(again.token, before);
+      EXPECT_EQ(Data(kServing, "token"), again.token);
+      EXPECT_EQ(Data(kServing, "tls.crt"), issued.serving.certificate_pem);
+    }
+  }
 }
 
 TEST_F(CertificatesTest, TwoOperatorsDoNotOverwriteEachOther) {

@@ -3,6 +3,7 @@
 
 #include "api/names.h"
 #include "kube/types/kinds.h"
+#include "operator/objects/inspection_arguments.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
 
@@ -13,10 +14,6 @@ using kube::Json;
 
 constexpr std::string_view kGlobalPullSecretRole = "pod-placement-global-pull-secret";
 
-// By this label the webhook of Microsoft Entra Workload ID gives a pod its federated token.
-constexpr std::string_view kEntraLabel = "azure.workload.identity/use";
-constexpr std::string_view kAzureDomain = ".azurecr.io";
-
 Operand ClusterController(const api::OperandSize& size, const OperandOptions& options) {
   Operand controller{.ns = options.ns,
                      .name = std::string(api::kControllerName),
@@ -25,23 +22,12 @@ Operand ClusterController(const api::OperandSize& size, const OperandOptions& op
                      .args = {"--namespace=" + options.ns},
                      .size = size,
                      .protected_metrics = true,
-                     .critical = true,
-                     .env = options.proxy_environment};
+                     .critical = true};
   if (!options.excluded_namespaces.empty()) {
     controller.args.push_back("--excluded-namespaces=" + options.excluded_namespaces.ToString());
   }
   if (options.service_account_tokens) controller.args.push_back("--service-account-tokens");
-  if (!options.cloud_registries.empty())
-    controller.args.push_back("--cloud-registries=" + options.cloud_registries);
-  if (options.cloud_registries.find(kAzureDomain) != std::string::npos)
-    controller.pod_labels.emplace_back(kEntraLabel, "true");
-  controller.account_annotations = options.controller_annotations;
-  for (const auto& [flag, path] : options.node_files) {
-    controller.args.push_back("--" + flag + "=" + std::string(kHostDirectory) + path);
-    // The folder is mounted, as a mounted file would not follow its replacement on the node.
-    bool folder = flag.ends_with("-dir");
-    controller.host_folders.insert(folder ? path : path.substr(0, path.rfind('/')));
-  }
+  AddInspectionArguments(controller, options);
   return controller;
 }
 
@@ -60,8 +46,7 @@ Operand ClusterWebhook(const api::OperandSize& size, const OperandOptions& optio
 
 // For the controller, in all namespaces.
 DesiredObject ClusterBinding(std::string_view role, bool wanted, const OperandOptions& options) {
-  Json binding = NewObject(kube::kClusterRoleBindings, "", role);
-  OwnByNamespace(binding, options);
+  Json binding = NewClusterScoped(kube::kClusterRoleBindings, role, options);
   binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
                         {"kind", "ClusterRole"},
                         {"name", std::string(role)}};

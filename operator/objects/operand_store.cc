@@ -37,7 +37,6 @@ constexpr Resource kWatched[] = {kube::kDeployments,
                                  kube::kNetworkPolicies,
                                  kube::kConfigMaps,
                                  kube::kMutatingWebhookConfigurations,
-                                 kube::kValidatingWebhookConfigurations,
                                  kube::kValidatingAdmissionPolicies,
                                  kube::kValidatingAdmissionPolicyBindings};
 
@@ -67,17 +66,16 @@ std::string ShardNamespaceOf(const Unstructured& object) {
 OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
     : client_(client), clock_(clock) {
   for (const Resource& resource : kWatched) AddInformer(resource);
+  AddInformer(kube::kValidatingWebhookConfigurations,
+              std::string(kValidatingWebhookConfigurationName));
   for (const Resource& resource : kGatingPolicies) AddInformer(resource);
 }
 
-void OperandStore::AddInformer(const Resource& resource) {
+void OperandStore::AddInformer(const Resource& resource, const std::string& name) {
   kube::InformerOptions<Unstructured> options;
   options.label_selector = std::string(kManagedBySelector);
   options.resource = resource;
-  // There is only one, and the operator has no permission for others.
-  if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
-    options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
-  }
+  if (!name.empty()) options.field_selector = "metadata.name=" + name;
   // The operator may not read others.
   if (resource.kind == kube::kConfigMaps.kind)
     options.field_selector = "metadata.name=" + std::string(kSettingsName);
@@ -86,7 +84,9 @@ void OperandStore::AddInformer(const Resource& resource) {
   informer->OnEvent([this](kube::EventType, const Unstructured& object) {
     if (listener_) listener_(object);
   });
-  informers_.emplace(std::string(resource.plural), std::move(informer));
+  std::string key(resource.plural);
+  if (!name.empty()) key += "/" + name;
+  informers_.emplace(std::move(key), std::move(informer));
 }
 
 void OperandStore::Start(kube::TaskGroup& tasks) {
@@ -119,15 +119,33 @@ Async<> OperandStore::WatchGatingPolicies() {
   co_return Ok();
 }
 
-const OperandStore::Informer* OperandStore::InformerOf(const Resource& resource) const {
+bool OperandStore::WatchValidating(const std::string& name) {
+  const Resource& resource = kube::kValidatingWebhookConfigurations;
+  std::string key = std::string(resource.plural) + "/" + name;
+  if (!informers_.contains(key)) {
+    AddInformer(resource, name);
+    tasks_->Spawn("watch-" + key, informers_.find(key)->second->Run());
+  }
+  return informers_.find(key)->second->synced();
+}
+
+const OperandStore::Informer* OperandStore::InformerOf(const Resource& resource,
+                                                       const std::string& name) const {
   auto found = informers_.find(resource.plural);
+  if (found == informers_.end()) found = informers_.find(std::string(resource.plural) + "/" + name);
   return found == informers_.end() ? nullptr : found->second.get();
 }
 
 std::optional<Unstructured> OperandStore::Get(const Resource& resource,
                                               const ObjectKey& key) const {
-  const Informer* informer = InformerOf(resource);
+  const Informer* informer = InformerOf(resource, key.name);
   return informer == nullptr ? std::nullopt : informer->Get(key);
+}
+
+bool OperandStore::HasAny(const DesiredObjects& objects) const {
+  return std::any_of(objects.begin(), objects.end(), [&](const DesiredObject& object) {
+    return Get(object.resource, object.Key()).has_value();
+  });
 }
 
 std::vector<std::string> OperandStore::ShardNamespaces() const {
@@ -144,7 +162,7 @@ std::vector<std::string> OperandStore::ShardNamespaces() const {
 Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::string hash) {
   auto known = applied_.find(std::make_pair(std::string(resource.plural), key));
   bool same = known != applied_.end() && known->second.hash == hash;
-  if (InformerOf(resource) != nullptr) {
+  if (InformerOf(resource, key.name) != nullptr) {
     std::optional<Unstructured> current = Get(resource, key);
     if (!current) co_return false;
     if (kube::StringAt(current->body(), kOwnedHash) == hash) co_return true;
@@ -179,8 +197,8 @@ Async<> OperandStore::Ensure(DesiredObject object, const std::string& log) {
   if (!applied) co_return applied.error().Prefix("apply " + name);
   auto id = std::make_pair(std::string(object.resource.plural), key);
   Json stored = TrimOperand(applied->body());
-  bool told_by_watch =
-      InformerOf(object.resource) != nullptr && kube::StringAt(stored, kOwnedHash) == hash;
+  bool watched = InformerOf(object.resource, key.name) != nullptr;
+  bool told_by_watch = watched && kube::StringAt(stored, kOwnedHash) == hash;
   if (told_by_watch) {
     applied_.erase(id);
   } else {

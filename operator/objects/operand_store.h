@@ -44,9 +44,16 @@ class OperandStore {
   // known. To be called only if the API server knows these kinds: it would wait for them.
   kube::Async<> WatchGatingPolicies();
 
+  // After Start(): watches the ValidatingWebhookConfiguration of a feature, by its name, as the
+  // operator may read no others. Returns: whether it is known. A ClusterRole of before the feature
+  // does not allow the watch, and stops nothing else.
+  bool WatchValidating(const std::string& name);
+
   // The object, trimmed (trim.h); nullopt if it does not exist or its kind is not watched.
   std::optional<kube::Unstructured> Get(const kube::Resource& resource,
                                         const kube::ObjectKey& key) const;
+  // True if one of `objects` exists; those of kinds that are not watched count as absent.
+  bool HasAny(const DesiredObjects& objects) const;
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
 
@@ -71,15 +78,16 @@ class OperandStore {
     kube::TimePoint at;
   };
 
-  void AddInformer(const kube::Resource& resource);
-  const Informer* InformerOf(const kube::Resource& resource) const;
+  // `name`: of the only object that is watched; "" for all of the operator's.
+  void AddInformer(const kube::Resource& resource, const std::string& name = "");
+  const Informer* InformerOf(const kube::Resource& resource, const std::string& name) const;
   // True if the stored object is as desired, for which OwnedHashOf() is `hash`.
   kube::Async<bool> IsAsDesired(kube::Resource resource, kube::ObjectKey key, std::string hash);
 
   kube::Client& client_;
   kube::Clock& clock_;
   Listener listener_;
-  // The informers by plural.
+  // The informers by plural, or "plural/name" where each watches one object.
   std::map<std::string, std::unique_ptr<Informer>, std::less<>> informers_;
   kube::TaskGroup* tasks_ = nullptr;
   bool watches_gating_policies_ = false;

@@ -196,6 +196,40 @@ TEST_F(OperandStoreTest, ObjectsOfOtherManagersAreIgnored) {
   EXPECT_FALSE(store_->Get(kube::kRoles, {"ns", "theirs"}));
 }
 
+// The operator may read these by their names alone.
+TEST_F(OperandStoreTest, ValidatingConfigurationsOfFeaturesAreWatchedByTheirNames) {
+  EXPECT_FALSE(store_->WatchValidating("one"));
+  EXPECT_FALSE(store_->WatchValidating("two"));
+  kube::Drain(io_);
+  EXPECT_TRUE(store_->WatchValidating("one"));
+  EXPECT_TRUE(store_->WatchValidating("two"));
+  auto configuration = [](const std::string& name, const char* path) {
+    Json object = NewObject(kube::kValidatingWebhookConfigurations, "", name);
+    object["webhooks"] = Json::array({Json{{"name", path}}});
+    return DesiredObject{kube::kValidatingWebhookConfigurations, object};
+  };
+  DesiredObjects both = {configuration("one", "a"), configuration("two", "a")};
+  EXPECT_FALSE(store_->HasAny(both));
+  EXPECT_EQ(Ensure(both[0]), 1);
+  EXPECT_EQ(Ensure(both[0]), 0);
+  EXPECT_TRUE(store_->HasAny(both));
+  EXPECT_FALSE(store_->Get(kube::kValidatingWebhookConfigurations, {"", "two"}));
+  EXPECT_EQ(Ensure(both[1]), 1);
+  EXPECT_EQ(Ensure(configuration("two", "b")), 1);
+  EXPECT_TRUE(store_->Get(kube::kValidatingWebhookConfigurations, {"", "two"}));
+}
+
+// A ClusterRole of before the feature.
+TEST_F(OperandStoreTest, AValidatingConfigurationThatMayNotBeWatchedStopsNothing) {
+  api_.FailNext(kube::Error::PermissionDenied("403"), "metadata.name%3Done", 1'000'000);
+  EXPECT_FALSE(store_->WatchValidating("one"));
+  kube::Drain(io_);
+  clock_.Advance(60s);
+  kube::Drain(io_);
+  EXPECT_FALSE(store_->WatchValidating("one"));
+  EXPECT_EQ(Ensure(Role("get")), 1);
+}
+
 TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreReadEveryHour) {
   EXPECT_EQ(Ensure(Budget()), 1);
   Json budget = *api_.GetJson(kube::kPodDisruptionBudgets, {"ns", "b"});

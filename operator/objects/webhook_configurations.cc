@@ -81,10 +81,10 @@ Json ValidatingWebhook(std::string_view name, std::string_view path, const kube:
       {"admissionReviewVersions", Json::array({"v1"})}};
 }
 
-// Limits each of `webhooks` to the namespaces that are not excluded, and adds one of each for the
-// excluded ones that have the label: a condition does not see the labels of the namespace, and a
-// selector knows no prefixes.
+}  // namespace
+
 void AddIncludedNamespaces(Json& webhooks, const OperandOptions& options) {
+  if (options.excluded_namespaces.empty()) return;
   std::string excluded = IsInOneOf(options.excluded_namespaces);
   for (size_t i = 0, count = webhooks.size(); i < count; ++i) {
     Json included = webhooks[i];
@@ -97,8 +97,6 @@ void AddIncludedNamespaces(Json& webhooks, const OperandOptions& options) {
     webhooks.push_back(std::move(included));
   }
 }
-
-}  // namespace
 
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options) {
   return ns == options.ns || ns.starts_with("kube-");
@@ -135,7 +133,7 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
         Condition("architecture-required", RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
-  if (!options.excluded_namespaces.empty()) AddIncludedNamespaces(webhooks, options);
+  AddIncludedNamespaces(webhooks, options);
   webhooks.push_back(ProbeWebhook("pod-placement-probe.multiarch.openshift.io",
                                   api::kClusterWebhookProbe, webhooks[0]["clientConfig"], options));
   Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,

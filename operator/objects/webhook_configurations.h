@@ -33,6 +33,11 @@ inline constexpr std::string_view kConvertedCrdName =
 // operator's own.
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);
 
+// Limits each of `webhooks` to the namespaces that are not excluded by OperandOptions, and adds one
+// of each for the excluded ones that have the label: a condition does not see the labels of the
+// namespace, and a selector knows no prefixes.
+void AddIncludedNamespaces(kube::Json& webhooks, const OperandOptions& options);
+
 // For all pods of the namespaces that `config` selects, without the reserved ones and those that
 // are excluded (api/excluded_namespaces.h). A pod that already requires an architecture needs no
 // requirement, so the API server calls the webhook for it only if an architecture may be preferred:

@@ -43,7 +43,12 @@ constexpr int kWorkloadsEach = 60;
 constexpr int kTooLargeEach = 4;
 constexpr int kVariables = 29;
 constexpr int kVariablesOfLarge = 250;
+// Reviews of a pod of 1 MB, which the webhook of ephemeral containers reads twice: old and new.
+constexpr int kReviews = 10;
 constexpr int kPercent = 60;
+
+// The ValidatingWebhookConfiguration of the plugin ephemeralContainerWarnings.
+constexpr char kWarnings[] = "multiarch-ephemeral-containers";
 
 Json Metadata(const std::string& ns, const std::string& name) {
   // Metadata counts for no budget, as caches do not keep it.
@@ -69,7 +74,10 @@ class MemoryBudgetsFlow : public PolicyFlow {
 #endif
   }
   void TearDown() override {
-    Flow(scene(), "templates are not changed").Do(UseTemplates(nullptr, nullptr));
+    Flow(scene(), "templates are not changed, and there are no warnings")
+        .Do(UseTemplates(nullptr, nullptr))
+        .Do(UseWarnings(nullptr))
+        .Await(WarningWebhookRemoved());
     for (const std::string& ns : namespaces_)
       kube::IgnoreError(scene().Delete(kNamespaces, ns), "it may be absent");
     PolicyFlow::TearDown();
@@ -159,6 +167,44 @@ class MemoryBudgetsFlow : public PolicyFlow {
     return Change(
         kClusterConfigs, std::string(api::kClusterConfigName),
         {{"spec", {{"plugins", {{"templates", templates}, {"daemonSets", daemon_sets}}}}}});
+  }
+  static Step UseWarnings(const Json& plugin) {
+    return Change(kClusterConfigs, std::string(api::kClusterConfigName),
+                  {{"spec", {{"plugins", {{"ephemeralContainerWarnings", plugin}}}}}});
+  }
+  static Condition WarningWebhookRemoved() {
+    return {"the webhook of ephemeral containers is removed", [](Scene& scene) -> Result<> {
+              auto found = scene.Get(kValidatingWebhookConfigurations, kWarnings);
+              if (IsNotFound(found)) return Ok();
+              return found ? Error::AlreadyExists(kWarnings) : found.error();
+            }};
+  }
+  // The API server sends the whole pod.
+  Condition ReviewsCauseWarnings(const std::string& pod) {
+    return {"ephemeral containers of " + pod + " cause a warning", [this, pod](Scene&) -> Result<> {
+              Json added = {{"name", "debugger"}, {"image", Image("demo/amd64:1")}};
+              Json patch = {{"spec", {{"ephemeralContainers", Json::array({added})}}}};
+              kube::ApiRequest request{
+                  .method = kube::Method::kPatch,
+                  .target = kPods.Path(scene().ns(), pod) + "/ephemeralcontainers?dryRun=All",
+                  .content_type = std::string(kube::kStrategicMergePatch),
+                  .body = kube::DumpJson(patch)};
+              for (int i = 0; i < kReviews; ++i) {
+                auto answer = cluster().Run(cluster().client().Call(request));
+                if (!answer) return answer.error();
+                if (answer->warnings.empty()) return Error::NotFound("no warning");
+              }
+              return Ok();
+            }};
+  }
+  void ReviewLargePod() {
+    PodBuilder large = MakePod("large").Image(Image("demo/multi:1"));
+    large.Set("/spec/containers/0/env", Environment(kVariablesOfLarge))
+        .Set("/spec/nodeName", "node-arm64");
+    Flow(scene(), "reviews of a large pod")
+        .Do(UseWarnings({{"enabled", true}}))
+        .Do(Create(large))
+        .Await(ReviewsCauseWarnings("large"), 120s);
   }
   // Suspended Jobs, and DaemonSets that run on no node. The last of each namespace are too large.
   void FillTemplates() {
@@ -363,7 +409,9 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   }
   flow.Await(AllTemplatesRequire(), 240s);
   ListNodesTwice();
+  ReviewLargePod();
   ExpectFarBelowLimit("operator", ops);
+  // Also those that warn about ephemeral containers: one program.
   ExpectFarBelowLimit("cluster-controller", ops);
   // Also those of policies: one program.
   ExpectFarBelowLimit("webhook", ops);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduling-policies/operator/policy_objects.h"
 
-#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -142,10 +141,7 @@ DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const Operan
 bool PolicyObjectsLeft(const OperandStore& store, const OperandOptions& options) {
   kube::ObjectKey configuration{"", std::string(policy::kWebhookConfigurationName)};
   if (store.Get(kube::kMutatingWebhookConfigurations, configuration)) return true;
-  DesiredObjects objects = PolicyObjects({}, options);
-  return std::any_of(objects.begin(), objects.end(), [&](const DesiredObject& object) {
-    return store.Get(object.resource, object.Key()).has_value();
-  });
+  return store.HasAny(PolicyObjects({}, options));
 }
 
 PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,

@@ -9,8 +9,6 @@
 #include "kube/client/refusal.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
-#include "operator/objects/desired_object.h"
-#include "operator/objects/operand.h"
 #include "operator/status/observe.h"
 #include "operator/status/write_status.h"
 #include "scheduling-policies/names.h"
@@ -50,6 +48,11 @@ PolicyReconciler::PolicyReconciler(kube::Client& client, kube::Clock& clock, Ope
       policies_(policies),
       store_(store),
       timing_(timing),
+      certificate_(client, clock, options_,
+                   {.name = std::string(policy::kWebhookName),
+                    .configuration = {kube::kMutatingWebhookConfigurations, kConfiguration.name},
+                    .check = timing.certificate_check,
+                    .recheck = timing.recheck}),
       replicas_(client, clock, options_.ns) {
   timing_.resync =
       std::min<milliseconds>(timing_.resync, CheckPeriodOf(options_.certificate_validity));
@@ -82,15 +85,12 @@ Async<Outcome> PolicyReconciler::Serve(PluginSpec spec, PolicyServing& serving,
   Rollout rollout = RolloutIn(store_, options_.ns, policy::kWebhookName);
   serving.available = rollout.available;
   if (!rollout.available) serving.cause = written_.cause;
-  Result<> certified = co_await EnsureCertificate(log);
-  if (!certified) co_return certified.error();
   DesiredObjects objects = PolicyObjects(spec.plugin, options_, spec.operand);
-  for (DesiredObject& object : objects) {
-    Result<> applied = co_await store_.Ensure(std::move(object), log);
-    if (applied) continue;
-    std::optional<Problem> problem = ProblemOf(applied.error());
+  Result<> deployed = co_await Deploy(std::move(objects), log);
+  if (!deployed) {
+    std::optional<Problem> problem = ProblemOf(deployed.error());
     if (problem && !rollout.available) serving.cause = problem->reason;
-    co_return applied.error();
+    co_return deployed.error();
   }
   Result<> caused = co_await FindCause(rollout, serving);
   if (!caused) co_return caused.error();
@@ -119,34 +119,19 @@ Async<Outcome> PolicyReconciler::Serve(PluginSpec spec, PolicyServing& serving,
   co_return NextLook(rollout);
 }
 
-Async<> PolicyReconciler::EnsureCertificate(const std::string& log) {
-  kube::TimePoint now = clock_.Now();
-  milliseconds every = certificate_pending_ ? timing_.recheck : timing_.certificate_check;
-  if (!ca_bundle_pem_.empty() && now < certificate_checked_ + every) co_return Ok();
-  std::string name(policy::kWebhookName);
-  CertificateRequest request{
-      .log = log,
-      .authority = {options_.ns, std::string(kClusterAuthorityName)},
-      .serving = {options_.ns, name},
-      .dns_names = ServingNames(name, options_.ns),
-      .validity = options_.certificate_validity,
-      .labels = {},
-      .bundles = {{kube::kMutatingWebhookConfigurations, kConfiguration.name}},
-      .publish_authorities = true,
-  };
-  Result<IssuedCertificate> issued =
-      co_await operator_::EnsureCertificate(client_, clock_, std::move(request));
-  if (!issued) co_return issued.error();
-  ca_bundle_pem_ = std::move(issued->ca_bundle_pem);
-  certificate_pending_ = issued->pending;
-  certificate_checked_ = now;
-  co_return Ok();
+Async<> PolicyReconciler::Deploy(DesiredObjects objects, const std::string& log) {
+  // The ServiceAccount before the Secret: it shows that there is something to remove.
+  Result<> done = co_await store_.Ensure(std::move(objects.front()), log);
+  if (done) done = co_await certificate_.Ensure(log);
+  for (size_t i = 1; done && i < objects.size(); ++i)
+    done = co_await store_.Ensure(std::move(objects[i]), log);
+  co_return done;
 }
 
 Async<> PolicyReconciler::Configure(const api::SchedulingPolicies& plugin, const std::string& log) {
   PolicyCoverage coverage = CoverageOf(policies_.targets());
   PolicyConfiguration desired =
-      PolicyWebhookConfiguration(coverage, plugin, ca_bundle_pem_, options_);
+      PolicyWebhookConfiguration(coverage, plugin, certificate_.ca_bundle_pem(), options_);
   bool changes = desired.hash != applied_hash_;
   configuration_held_ =
       changes && !applied_hash_.empty() && clock_.Now() < applied_at_ + timing_.configuration;
@@ -223,7 +208,7 @@ Async<> PolicyReconciler::FindCause(const Rollout& rollout, PolicyServing& servi
 Outcome PolicyReconciler::NextLook(const Rollout& rollout) const {
   kube::TimePoint now = clock_.Now();
   milliseconds delay = timing_.resync;
-  bool settled = rollout.complete && !certificate_pending_ &&
+  bool settled = rollout.complete && !certificate_.pending() &&
                  replicas_.size() == static_cast<size_t>(rollout.replicas);
   if (!settled) delay = timing_.recheck;
   if (unavailable_since_ && now < *unavailable_since_ + timing_.start)
@@ -263,7 +248,7 @@ Async<Outcome> PolicyReconciler::Remove(const std::string& log) {
         co_await store_.Remove(kube::kMutatingWebhookConfigurations, kConfiguration, log);
     if (!removed) co_return removed.error();
     removal_ = Removal{.since = clock_.Now()};
-    ca_bundle_pem_.clear();
+    certificate_.Forget();
     LOG(INFO) << log << " removing the webhook of scheduling policies";
   }
   kube::TimePoint now = clock_.Now();

@@ -28,6 +28,8 @@
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/controller/reconciler.h"
+#include "operator/certificates/operand_certificate.h"
+#include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/status/rollout.h"
@@ -90,7 +92,8 @@ class PolicyReconciler final : public kube::Reconciler {
   // Brings everything to what `spec` asks for. Sets `serving`, also when it fails. `log`, here
   // and below: Request::log.
   kube::Async<kube::Outcome> Serve(PluginSpec spec, PolicyServing& serving, const std::string& log);
-  kube::Async<> EnsureCertificate(const std::string& log);
+  // Applies the PolicyObjects(), and issues the certificate.
+  kube::Async<> Deploy(DesiredObjects objects, const std::string& log);
   // Applies the configuration, unless it has just changed.
   kube::Async<> Configure(const api::SchedulingPolicies& plugin, const std::string& log);
   kube::Async<> Probe(const std::string& log);
@@ -119,13 +122,9 @@ class PolicyReconciler final : public kube::Reconciler {
   PolicyStore& policies_;
   OperandStore& store_;
   PolicyTiming timing_;
+  OperandCertificate certificate_;
   std::function<void()> on_removed_;
   Replicas replicas_;
-
-  // The CA bundle of the last check.
-  std::string ca_bundle_pem_;
-  bool certificate_pending_ = false;
-  kube::TimePoint certificate_checked_;
 
   // The configuration that was applied, and the last one that the API server is known to use.
   std::string applied_hash_;

@@ -56,6 +56,20 @@ TEST_F(PolicyReconcilerTest, NothingIsDeployedWithoutThePlugin) {
   EXPECT_EQ(h_.Ready("shop", "a"), "False Disabled");
 }
 
+// A quota, or another webhook.
+TEST_F(PolicyReconcilerTest, WithoutAServiceAccountNothingIsCreatedThatWouldBeLeft) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota"),
+                  "serviceaccounts/" + kWebhook, 1'000'000);
+  h_.SetPlugin(true);
+  h_.PutPolicy("shop", "a");
+  h_.Pass(30s);
+  EXPECT_GT(h_.api.CountCalls("serviceaccounts/" + kWebhook), 0);
+  EXPECT_FALSE(h_.SecretExists({"ops", kWebhook}));
+  h_.SetPlugin(false);
+  EXPECT_TRUE(h_.Await([&] { return h_.PolicyWebhookRemoved(); }));
+}
+
 TEST_F(PolicyReconcilerTest, APolicyBecomesReadyInTheRightOrder) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.SetPlugin(true);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "kube/admission/review_parser.h"
 #include "scheduling-policies/merge.h"
 
 namespace policy {
@@ -13,10 +14,6 @@ namespace {
 
 namespace dom = simdjson::dom;
 using kube::Json;
-
-constexpr size_t kMaxDepth = 200;
-// The parser keeps about fifteen times this; what a rare larger object needs is freed afterwards.
-constexpr size_t kKeptBytes = 64 * 1024;
 
 // False if absent or null.
 bool Get(dom::element parent, std::string_view key, dom::element& out) {
@@ -28,7 +25,7 @@ std::string StringAt(dom::element parent, std::string_view key) {
   return parent[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
 }
 
-// Recurses: the parser has refused what is nested deeper than kMaxDepth.
+// Recurses: the parser has refused what is nested deeper than ReviewParser::kMaxDepth.
 Json ToJson(dom::element element) {
   switch (element.type()) {
     case dom::element_type::OBJECT: {
@@ -144,42 +141,22 @@ Request PolicyReview::ToRequest() const {
   return request;
 }
 
-struct PolicyReviewReader::Parser {
-  dom::parser dom;
-};
-
 struct PolicyReviewReader::Parsed {
   ReviewHeader header;
   dom::element request;  // valid until the parser is used again
 };
 
-PolicyReviewReader::PolicyReviewReader(bool whole_templates) : whole_templates_(whole_templates) {}
+PolicyReviewReader::PolicyReviewReader(bool whole_templates)
+    : whole_templates_(whole_templates), parser_(std::make_unique<kube::ReviewParser>()) {}
 PolicyReviewReader::~PolicyReviewReader() = default;
 
 kube::Result<PolicyReviewReader::Parsed> PolicyReviewReader::Parse(std::string_view body) {
-  if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
-    parser_ = std::make_unique<Parser>();
-    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
-      return kube::Error::Internal("out of memory");
-  }
-  dom::element root;
-  simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
-  if (error != simdjson::SUCCESS) {
-    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") +
-                                simdjson::error_message(error));
-  }
-  if (StringAt(root, "kind") != "AdmissionReview" ||
-      StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
-    return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
-  }
-  dom::element request;
-  if (!Get(root, "request", request) || !request.is_object())
-    return kube::Error::Invalid("AdmissionReview without a request");
-
+  kube::Result<dom::element> request_of = parser_->Parse(body);
+  if (!request_of) return request_of.error();
+  dom::element request = *request_of;
   Parsed parsed{.header = {}, .request = request};
   ReviewHeader& header = parsed.header;
   header.uid = StringAt(request, "uid");
-  if (header.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
   dom::element resource;
   if (Get(request, "resource", resource)) {
     header.group = StringAt(resource, "group");
@@ -195,16 +172,23 @@ kube::Result<PolicyReviewReader::Parsed> PolicyReviewReader::Parse(std::string_v
 
 kube::Result<ReviewHeader> PolicyReviewReader::ReadHeader(std::string_view body) {
   kube::Result<Parsed> parsed = Parse(body);
+  parser_->Shrink();
   if (!parsed) return parsed.error();
   return std::move(parsed->header);
 }
 
 kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
   kube::Result<Parsed> parsed = Parse(body);
-  if (!parsed) return parsed.error();
-  dom::element request = parsed->request;
+  kube::Result<PolicyReview> review =
+      parsed ? kube::Result<PolicyReview>(ReadObjects(std::move(*parsed))) : parsed.error();
+  parser_->Shrink();
+  return review;
+}
+
+PolicyReview PolicyReviewReader::ReadObjects(Parsed parsed) const {
+  dom::element request = parsed.request;
   PolicyReview review;
-  static_cast<ReviewHeader&>(review) = std::move(parsed->header);
+  static_cast<ReviewHeader&>(review) = std::move(parsed.header);
   review.name = StringAt(request, "name");
 
   std::optional<std::string_view> pod = PodPathOf(review.group, review.resource);

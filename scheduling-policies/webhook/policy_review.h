@@ -14,6 +14,10 @@
 #include "kube/types/unstructured.h"
 #include "scheduling-policies/target.h"
 
+namespace kube {
+class ReviewParser;
+}
+
 namespace policy {
 
 // The limit for the fields of a pod spec that are merged, and for labels, as compact JSON. Usual
@@ -54,20 +58,21 @@ class PolicyReviewReader {
   ~PolicyReviewReader();
 
   // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request, and nothing
-  // in it is nested deeper than 200 levels.
+  // in it is nested deeper than 200 levels. The memory that parsing a large one needs is free again
+  // afterwards.
   kube::Result<PolicyReview> Read(std::string_view body);
   // The same without the objects, which take many times the memory of their text: for requests that
   // wait.
   kube::Result<ReviewHeader> ReadHeader(std::string_view body);
 
  private:
-  struct Parser;
   // A request and its header.
   struct Parsed;
   kube::Result<Parsed> Parse(std::string_view body);
+  PolicyReview ReadObjects(Parsed parsed) const;
 
   const bool whole_templates_;
-  std::unique_ptr<Parser> parser_;
+  std::unique_ptr<kube::ReviewParser> parser_;
 };
 
 }  // namespace policy

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/testing/heap.h"
 #include "kube/testing/matchers.h"
 #include "scheduling-policies/merge.h"
 #include "scheduling-policies/webhook/testing/reviews.h"
@@ -29,6 +30,20 @@ TEST(PolicyReviewTest, ReadsTheRequest) {
   EXPECT_EQ(review->ns, "shop");
   EXPECT_EQ(review->name, "web");
   EXPECT_TRUE(review->old_object.is_null()) << "nobody needs it";
+}
+
+// The next one may come after days.
+TEST(PolicyReviewTest, TheMemoryOfALargeReviewIsFreed) {
+  if (!kube::kHeapIsMeasured) GTEST_SKIP() << "a sanitizer has a heap of its own";
+  Json json = ReviewOf("pods", "CREATE", ObjectOf("pods", "-"));
+  json["request"]["object"]["spec"]["containers"] = std::string(2 << 20, 'x');
+  const std::string large = kube::DumpJson(json);
+  PolicyReviewReader reader;
+  const size_t before = kube::HeapInUse();
+  EXPECT_THAT(reader.ReadHeader(large), kube::IsOk());
+  EXPECT_LT(kube::HeapInUse(), before + (1 << 20));
+  EXPECT_THAT(reader.Read(large), kube::IsOk());
+  EXPECT_LT(kube::HeapInUse(), before + (1 << 20));
 }
 
 // The reduced object gives the same target, labels and patch.

@@ -70,6 +70,14 @@ class ServerFixture : public testing::Test {
     tasks_.Spawn("server", server_->Run());
   }
 
+  Async<HttpReply> WaitForRelease() {
+    co_await IgnoreCancellation();
+    ++waiting_;
+    auto waited = co_await release_.async_wait(kTuple);
+    (void)waited;
+    co_return HttpReply{.body = "released"};
+  }
+
   TestClient Client() { return TestClient(context_, server_->port(), ca_.certificate_pem); }
 
   asio::io_context context_{1};
@@ -81,15 +89,6 @@ class ServerFixture : public testing::Test {
   KeyPair ca_ = NewAuthority();
   HttpsServerOptions options_;
   std::unique_ptr<HttpsServer> server_;
-
- private:
-  Async<HttpReply> WaitForRelease() {
-    co_await IgnoreCancellation();
-    ++waiting_;
-    auto waited = co_await release_.async_wait(kTuple);
-    (void)waited;
-    co_return HttpReply{.body = "released"};
-  }
 };
 
 }  // namespace kube

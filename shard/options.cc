@@ -46,9 +46,8 @@ Result<Options> OptionsFromFlags() {
     return Error::Invalid("--namespace must name the namespace to serve");
   auto owner = LeaseOwner();
   if (!owner) return owner.error();
-  Options options{.ns = FLAGS_namespace,
-                  .leader_elect = FLAGS_leader_elect,
-                  .lease = LeaseOf(FLAGS_namespace)};
+  Options options{
+      .ns = FLAGS_namespace, .leader_elect = FLAGS_leader_elect, .lease = LeaseOf(FLAGS_namespace)};
   options.lease.owner = std::move(*owner);
   return options;
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -34,6 +35,10 @@
 
 namespace cluster_controller {
 
+// Creates an inspector.
+using NewInspector = std::function<std::unique_ptr<inspection::ImageInspector>(
+    kube::Executor, kube::Clock&, inspection::InspectorOptions)>;
+
 struct ImageAccessOptions {
   // The operator's namespace, with the objects that the ClusterPodPlacementConfig names.
   std::string ns;
@@ -50,6 +55,8 @@ struct ImageAccessOptions {
   std::chrono::milliseconds inspection_timeout = inspection::kInspectionTimeout;
   std::chrono::milliseconds credentials_timeout = inspection::kCredentialsTimeout;
   std::chrono::milliseconds secret_read_timeout = kSecretReadTimeout;
+  // Of the inspector.
+  NewInspector new_inspector = inspection::NewImageInspector;
 };
 
 class ImageAccess {

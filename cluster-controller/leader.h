@@ -56,6 +56,8 @@ struct LeaderOptions {
   inspection::NodeFilePaths files;
   // Registries of clouds that are read with the controller's own identity.
   inspection::CloudOptions cloud;
+  // Reads the images.
+  NewInspector new_inspector = inspection::NewImageInspector;
   // What features add to pods.
   std::vector<NewPodAdditions> additions;
   // What features do beside.

@@ -3,11 +3,10 @@
 
 #include <gflags/gflags.h>
 
-#include <chrono>
 #include <optional>
 
-#include "api/names.h"
 #include "kube/types/meta.pb.h"
+#include "shard/lease.h"
 
 DEFINE_string(namespace, "", "The namespace to serve; also the namespace of the Lease. Required.");
 DEFINE_string(
@@ -20,14 +19,6 @@ namespace {
 
 using kube::Error;
 using kube::Result;
-
-// A cluster may have a thousand shards: at rest, their Leases cost the API server 25 writes per
-// second. The controllers that look at a Lease do so only when a pod waits, and then the shard
-// renews it every two seconds. A replica that waits for this Lease takes pods without it after 20
-// s.
-constexpr std::chrono::seconds kLeaseDuration{60};
-constexpr std::chrono::seconds kRenewDeadline{50};
-constexpr std::chrono::seconds kRenewEvery{40};
 
 bool IsNamespace(const std::string& name) {
   constexpr size_t kMaxLength = 63;
@@ -55,14 +46,10 @@ Result<Options> OptionsFromFlags() {
     return Error::Invalid("--namespace must name the namespace to serve");
   auto owner = LeaseOwner();
   if (!owner) return owner.error();
-  return Options{.ns = FLAGS_namespace,
-                 .leader_elect = FLAGS_leader_elect,
-                 .lease = {.ns = FLAGS_namespace,
-                           .name = std::string(api::kShardControllerName),
-                           .duration = kLeaseDuration,
-                           .renew_deadline = kRenewDeadline,
-                           .renew_every = kRenewEvery,
-                           .owner = std::move(*owner)}};
+  Options options{
+      .ns = FLAGS_namespace, .leader_elect = FLAGS_leader_elect, .lease = LeaseOf(FLAGS_namespace)};
+  options.lease.owner = std::move(*owner);
+  return options;
 }
 
 }  // namespace shard

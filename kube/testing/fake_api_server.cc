@@ -1,103 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/testing/fake_api_server.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <charconv>
+
+#include "kube/testing/fake_store.h"
 
 namespace kube {
-namespace {
 
-uint64_t ParseNumber(std::string_view text) {
-  uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
+FakeApiServer::FakeApiServer(Clock& clock) : FakeApiServer(std::make_unique<FakeStore>(clock)) {}
 
-Error NotFound(const FakeTarget& target) {
-  return Error::FromHttpStatus(404, "NotFound",
-                               target.collection + " \"" + target.key.ToString() + "\" not found");
-}
-
-Error Conflict(const std::string& message) {
-  return Error::FromHttpStatus(409, "Conflict", message);
-}
-
-// A parameter that validation refuses.
-Error Forbidden(const std::string& field, const std::string& why) {
-  return Error::FromHttpStatus(422, "Invalid", field + " " + why)
-      .WithCauses({{"FieldValueForbidden", why, field}});
-}
-
-// Objects are only available in the encoding in which they are stored.
-Result<void> CheckAccept(const FakeObject& object, const ApiRequest& request) {
-  bool wants_protobuf = request.accept.starts_with(kProtobuf);
-  if (wants_protobuf == object.protobuf()) return Ok();
-  return Error::FromHttpStatus(406, "NotAcceptable",
-                               object.kind() + " was written as " +
-                                   (object.protobuf() ? "protobuf" : "JSON") +
-                                   " and is asked for as " + request.accept);
-}
-
-Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiRequest& request) {
-  Result<void> acceptable = CheckAccept(object, request);
-  if (!acceptable) return acceptable.error();
-  return ApiResponse{status, std::string(object.protobuf() ? kProtobuf : kJson), object.Body()};
-}
-
-// A merge patch of a protobuf object: only annotations are supported, with or without a
-// resourceVersion as precondition.
-Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
-  const Json* annotations = Find(patch, "metadata.annotations");
-  const Json* version = Find(patch, "metadata.resourceVersion");
-  if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 ||
-      patch["metadata"].size() != (version == nullptr ? 1u : 2u)) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType",
-                                 "this fake patches annotations of protobuf objects only");
-  }
-  meta::ObjectMeta meta = object.metadata();
-  if (version != nullptr) meta.set_resource_version(version->get<std::string>());
-  for (const auto& [key, value] : annotations->items()) {
-    if (value.is_null()) {
-      meta.mutable_annotations()->erase(key);
-    } else {
-      (*meta.mutable_annotations())[key] = value.get<std::string>();
-    }
-  }
-  object.SetMetadata(meta);
-  return object;
-}
-
-// FieldsV1 of an applied object; lists belong to the manager as a whole.
-Json FieldsOf(const Json& value) {
-  Json fields = Json::object();
-  if (!value.is_object()) return fields;
-  for (const auto& [name, inner] : value.items()) fields["f:" + name] = FieldsOf(inner);
-  return fields;
-}
-
-// The only manager of an object here is the last one that applied it.
-void SetAppliedFields(Json& object, const Json& applied, const std::string& target) {
-  constexpr std::string_view kManager = "fieldManager=";
-  Json fields = FieldsOf(applied);
-  for (const char* name : {"f:apiVersion", "f:kind"}) fields.erase(name);
-  for (const char* name : {"f:name", "f:namespace"}) fields["f:metadata"].erase(name);
-  std::string manager = target.substr(std::min(target.find(kManager), target.size()));
-  manager = manager.substr(std::min(kManager.size(), manager.size()));
-  manager = manager.substr(0, manager.find('&'));
-  object["metadata"]["managedFields"] = Json::array(
-      {{{"manager", manager}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}}});
-}
-
-}  // namespace
-
-FakeApiServer::FakeApiServer(Clock& clock) : clock_(clock) {}
+FakeApiServer::FakeApiServer(std::unique_ptr<FakeStore> store)
+    : TrustedCalls(*store), store_(std::move(store)) {}
 
 FakeApiServer::~FakeApiServer() = default;
-
-// --- Calls
 
 Async<ApiResponse> FakeApiServer::Call(ApiRequest request) {
   co_await IgnoreCancellation();
@@ -107,11 +23,11 @@ Async<ApiResponse> FakeApiServer::Call(ApiRequest request) {
   auto executor = co_await asio::this_coro::executor;
   co_await asio::post(executor, asio::use_awaitable);
 
-  std::string call = Record(MethodName(request.method), request);
-  if (before_each_) before_each_(call);
-  if (down_) co_return Error::Unavailable("connection refused");
-  if (std::optional<Error> failure = TakeFailure(call)) co_return *failure;
-  co_return Handle(request, /*trusted=*/false);
+  if (std::optional<Error> failure = Arrive(MethodName(request.method), request))
+    co_return *failure;
+  Caller caller{.user = "client"};
+  Result<ApiResponse> response = co_await store_->Call(std::move(caller), std::move(request));
+  co_return response;
 }
 
 Async<std::unique_ptr<WatchStream>> FakeApiServer::Watch(ApiRequest request) {
@@ -121,17 +37,17 @@ Async<std::unique_ptr<WatchStream>> FakeApiServer::Watch(ApiRequest request) {
   auto executor = co_await asio::this_coro::executor;
   co_await asio::post(executor, asio::use_awaitable);
 
-  std::string call = Record("WATCH", request);
-  if (before_each_) before_each_(call);
-  if (down_) co_return Error::Unavailable("connection refused");
-  if (std::optional<Error> failure = TakeFailure(call)) co_return *failure;
-  co_return OpenWatch(request);
+  if (std::optional<Error> failure = Arrive("WATCH", request)) co_return *failure;
+  co_return store_->OpenWatch(request);
 }
 
-std::string FakeApiServer::Record(std::string_view verb, const ApiRequest& request) {
+std::optional<Error> FakeApiServer::Arrive(std::string_view verb, const ApiRequest& request) {
   calls_.push_back(std::string(verb) + " " + request.target);
   bodies_.push_back(request.body);
-  return calls_.back();
+  std::string call = calls_.back();
+  if (before_each_) before_each_(call);
+  if (down_) return Error::Unavailable("connection refused");
+  return TakeFailure(call);
 }
 
 std::optional<Error> FakeApiServer::TakeFailure(const std::string& call) {
@@ -144,395 +60,22 @@ std::optional<Error> FakeApiServer::TakeFailure(const std::string& call) {
   return error;
 }
 
-Result<ApiResponse> FakeApiServer::Handle(const ApiRequest& request, bool trusted) {
-  Result<FakeTarget> target = FakeTarget::Parse(request.target);
-  if (!target) return target.error();
-  switch (request.method) {
-    case Method::kGet:
-      return target->key.name.empty() ? HandleList(*target, request) : HandleGet(*target, request);
-    case Method::kPost:
-      return HandlePost(*target, request);
-    case Method::kPut:
-      return HandlePut(*target, request, trusted);
-    case Method::kPatch:
-      return HandlePatch(*target, request);
-    case Method::kDelete:
-      return HandleDelete(*target, request);
-  }
-  return Error::FromHttpStatus(405, "MethodNotAllowed", "no such method");
-}
-
-Result<ApiResponse> FakeApiServer::HandleGet(const FakeTarget& target, const ApiRequest& request) {
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) return NotFound(target);
-  return Answer(200, found->second, request);
-}
-
-Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const ApiRequest& request) {
-  // A continue token is "version|ns/name": continue after that key.
-  uint64_t version = version_;
-  std::optional<ObjectKey> after;
-  if (std::string token = target.Query("continue"); !token.empty()) {
-    version = ParseNumber(token);
-    if (version < oldest_)
-      return Error::FromHttpStatus(410, "Expired", "the continue token is too old");
-    std::string name = token.substr(token.find('|') + 1);
-    after = ObjectKey{name.substr(0, name.find('/')), name.substr(name.find('/') + 1)};
-  }
-  size_t limit = ParseNumber(target.Query("limit"));
-
-  // In the order of etcd's keys, in which "a-b/x" comes before "a/x".
-  std::vector<const Collection::value_type*> ordered;
-  for (const auto& entry : collections_[target.collection]) ordered.push_back(&entry);
-  auto comes_before = [](const ObjectKey& a, const ObjectKey& b) {
-    return a.ToString() < b.ToString();
-  };
-  std::sort(ordered.begin(), ordered.end(),
-            [&](auto* a, auto* b) { return comes_before(a->first, b->first); });
-
-  std::vector<const FakeObject*> items;
-  std::string next;
-  for (const Collection::value_type* entry : ordered) {
-    const auto& [key, object] = *entry;
-    if (after && !comes_before(*after, key)) continue;
-    Result<bool> matches = target.Matches(key, object);
-    if (!matches) return matches.error();
-    if (!*matches) continue;
-    Result<void> acceptable = CheckAccept(object, request);
-    if (!acceptable) return acceptable.error();
-    if (limit > 0 && items.size() == limit) {
-      meta::ObjectMeta last = items.back()->metadata();
-      next = std::to_string(version) + "|" + last.namespace_() + "/" + last.name();
-      break;
-    }
-    items.push_back(&object);
-  }
-
-  if (request.accept.starts_with(kProtobuf)) {
-    meta::List list;
-    list.mutable_metadata()->set_resource_version(std::to_string(version));
-    list.mutable_metadata()->set_continue_token(next);
-    for (const FakeObject* item : items) list.add_items(item->Bare());
-    return ApiResponse{200, std::string(kProtobuf),
-                       SealFakeEnvelope("v1", "List", list.SerializeAsString())};
-  }
-  Json list = {{"kind", "List"},
-               {"metadata", {{"resourceVersion", std::to_string(version)}}},
-               {"items", Json::array()}};
-  if (!next.empty()) list["metadata"]["continue"] = next;
-  for (const FakeObject* item : items) list["items"].push_back(item->json());
-  return ApiResponse{200, std::string(kJson), DumpJson(list)};
-}
-
-Result<ApiResponse> FakeApiServer::HandlePost(const FakeTarget& target, const ApiRequest& request) {
-  Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
-  if (!object) return object.error();
-  Result<FakeObject> created = Insert(target, std::move(*object));
-  if (!created) return created.error();
-  return Answer(201, *created, request);
-}
-
-Result<ApiResponse> FakeApiServer::HandlePut(const FakeTarget& target, const ApiRequest& request,
-                                             bool trusted) {
-  Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
-  if (!object) return object.error();
-  Result<FakeObject> replaced = Replace(target, std::move(*object), trusted);
-  if (!replaced) return replaced.error();
-  return Answer(200, *replaced, request);
-}
-
-Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target,
-                                               const ApiRequest& request) {
-  Result<Json> patch = ParseJson(request.body);
-  if (!patch) return patch.error();
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) {
-    if (request.content_type != kApplyPatch || !target.subresource.empty()) return NotFound(target);
-    Result<FakeObject> object = FakeObject::Parse(kJson, request.body);
-    if (!object) return object.error();
-    if (!object->protobuf()) SetAppliedFields(object->mutable_json(), *patch, request.target);
-    Result<FakeObject> created = Insert(target, std::move(*object));
-    if (!created) return created.error();
-    return Answer(201, *created, request);
-  }
-  if (found->second.protobuf()) {
-    Result<FakeObject> patched = PatchAnnotations(found->second, *patch);
-    if (!patched) return patched.error();
-    Result<FakeObject> replaced = Replace(target, std::move(*patched), /*trusted=*/false);
-    if (!replaced) return replaced.error();
-    return Answer(200, *replaced, request);
-  }
-
-  FakeObject object = found->second;
-  if (request.content_type == kJsonPatch) {
-    try {
-      object.mutable_json() = object.json().patch(*patch);
-    } catch (const Json::exception& e) {
-      return Error::FromHttpStatus(422, "Invalid", e.what());
-    }
-  } else {
-    object.mutable_json().merge_patch(*patch);
-    if (request.content_type == kApplyPatch)
-      SetAppliedFields(object.mutable_json(), *patch, request.target);
-  }
-  Result<FakeObject> replaced = Replace(target, std::move(object), /*trusted=*/false);
-  if (!replaced) return replaced.error();
-  return Answer(200, *replaced, request);
-}
-
-Result<ApiResponse> FakeApiServer::HandleDelete(const FakeTarget& target,
-                                                const ApiRequest& request) {
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) return NotFound(target);
-  FakeObject before = found->second;
-  meta::ObjectMeta meta = before.metadata();
-  if (Result<Json> options = ParseJson(request.body); options) {
-    std::string uid = StringAt(*options, "preconditions.uid", meta.uid());
-    std::string version =
-        StringAt(*options, "preconditions.resourceVersion", meta.resource_version());
-    if (uid != meta.uid() || version != meta.resource_version())
-      return Conflict("the precondition failed");
-  }
-  ApiResponse response{200, std::string(kJson),
-                       R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
-  if (meta.finalizers().empty()) {
-    objects.erase(found);
-    Commit(target.collection, target.key, std::move(before), std::nullopt);
-    return response;
-  }
-  if (meta.has_deletion_timestamp()) return response;
-  meta.mutable_deletion_timestamp()->set_seconds(
-      std::chrono::system_clock::to_time_t(clock_.WallNow()));
-  FakeObject after = before;
-  after.SetMetadata(meta);
-  Commit(target.collection, target.key, std::move(before), std::move(after));
-  return response;
-}
-
-// --- Storage
-
-Result<FakeObject> FakeApiServer::Insert(const FakeTarget& target, FakeObject object) {
-  meta::ObjectMeta meta = object.metadata();
-  if (meta.name().empty() && !meta.generate_name().empty()) {
-    meta.set_name(meta.generate_name() + "x" + std::to_string(next_uid_));
-  }
-  if (meta.name().empty())
-    return Error::FromHttpStatus(422, "Invalid", "metadata.name: Required value");
-  if (!meta.namespace_().empty() && meta.namespace_() != target.key.ns) {
-    return Error::FromHttpStatus(400, "BadRequest",
-                                 "the namespace of the object and of the request differ");
-  }
-  meta.set_namespace_(target.key.ns);
-  ObjectKey key{target.key.ns, meta.name()};
-  if (collections_[target.collection].contains(key)) {
-    return Error::FromHttpStatus(409, "AlreadyExists",
-                                 target.collection + " \"" + key.ToString() + "\" already exists");
-  }
-  meta.set_uid("uid-" + std::to_string(next_uid_++));
-  meta.set_generation(1);
-  // The test may set a creation time.
-  if (!meta.has_creation_timestamp()) {
-    meta.mutable_creation_timestamp()->set_seconds(
-        std::chrono::system_clock::to_time_t(clock_.WallNow()));
-  }
-  object.SetMetadata(meta);
-  Commit(target.collection, key, std::nullopt, object);
-  return collections_[target.collection].at(key);
-}
-
-Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject object,
-                                          bool trusted) {
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) return NotFound(target);
-  FakeObject before = found->second;
-  meta::ObjectMeta old = before.metadata();
-  meta::ObjectMeta meta = object.metadata();
-  if (before.protobuf() != object.protobuf()) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType",
-                                 before.kind() + " was written in the other encoding");
-  }
-  if (!trusted && !meta.resource_version().empty() &&
-      meta.resource_version() != old.resource_version()) {
-    return Conflict(
-        "the object has been modified; please apply your changes to the latest version and try "
-        "again");
-  }
-  if (!trusted && !meta.uid().empty() && meta.uid() != old.uid())
-    return Conflict("the uid in the precondition differs");
-
-  // The object and the status of a JSON kind are written separately.
-  if (!object.protobuf() && !trusted) {
-    bool status_only = target.subresource == "status";
-    FakeObject merged = status_only ? before : object;
-    const Json& source = status_only ? object.json() : before.json();
-    merged.mutable_json().erase("status");
-    if (source.contains("status")) merged.mutable_json()["status"] = source["status"];
-    object = std::move(merged);
-    meta = object.metadata();
-  }
-  meta.set_name(old.name());
-  meta.set_namespace_(old.namespace_());
-  meta.set_uid(old.uid());
-  meta.set_resource_version(old.resource_version());
-  *meta.mutable_creation_timestamp() = old.creation_timestamp();
-  if (!trusted || old.has_deletion_timestamp()) {
-    meta.clear_deletion_timestamp();
-    if (old.has_deletion_timestamp()) *meta.mutable_deletion_timestamp() = old.deletion_timestamp();
-  }
-  bool new_spec = !object.protobuf() &&
-                  object.json().value("spec", Json()) != before.json().value("spec", Json());
-  meta.set_generation(old.generation() + (new_spec ? 1 : 0));
-  object.SetMetadata(meta);
-  if (object == before) return before;  // unchanged: no new version, no event
-
-  // The last finalizer of a deleted object was removed: remove the object.
-  if (meta.has_deletion_timestamp() && meta.finalizers().empty()) {
-    objects.erase(found);
-    Commit(target.collection, target.key, std::move(before), std::nullopt);
-    return object;
-  }
-  Commit(target.collection, target.key, std::move(before), std::move(object));
-  return objects.at(target.key);
-}
-
-void FakeApiServer::Commit(const std::string& collection, const ObjectKey& key,
-                           std::optional<FakeObject> before, std::optional<FakeObject> after) {
-  ++version_;
-  if (after) {
-    meta::ObjectMeta meta = after->metadata();
-    meta.set_resource_version(std::to_string(version_));
-    after->SetMetadata(meta);
-    collections_[collection].insert_or_assign(key, *after);
-  }
-  if (before) {
-    // A DELETED event carries the version of the deletion.
-    meta::ObjectMeta meta = before->metadata();
-    meta.set_resource_version(std::to_string(version_));
-    before->SetMetadata(meta);
-  }
-  history_.push_back({version_, collection, key, std::move(before), std::move(after)});
-  for (auto& watch : OpenWatches()) watch->Deliver(history_.back());
-}
-
-// --- Watches
-
-Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& request) {
-  Result<FakeTarget> target = FakeTarget::Parse(request.target);
-  if (!target) return target.error();
-  bool streaming = target->Query("sendInitialEvents") == "true";
-  if (streaming && streaming_lists_ == StreamingLists::kRefused) {
-    return Forbidden("sendInitialEvents", "is forbidden for watch unless the feature is enabled");
-  }
-  if (streaming && target->Query("resourceVersionMatch") != "NotOlderThan") {
-    return Forbidden("resourceVersionMatch", "must be NotOlderThan for sendInitialEvents");
-  }
-
-  auto watch = std::make_shared<FakeWatch>(*target, request.accept.starts_with(kProtobuf));
-  std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
-  watches_.push_back(watch);
-  uint64_t from = ParseNumber(target->Query("resourceVersion"));
-  if (streaming || from == 0) {
-    for (const auto& [key, object] : collections_[target->collection]) {
-      watch->Deliver({version_, target->collection, key, std::nullopt, object});
-    }
-    if (streaming && streaming_lists_ == StreamingLists::kServed)
-      watch->SendBookmark(version_, /*end_of_initial_events=*/true);
-  } else if (from < oldest_) {
-    watch->SendExpired();
-  } else {
-    for (const FakeChange& change : history_) {
-      if (change.version > from) watch->Deliver(change);
-    }
-  }
-  return MakeFakeStream(watch);
-}
-
-std::vector<std::shared_ptr<FakeWatch>> FakeApiServer::OpenWatches() const {
-  std::vector<std::shared_ptr<FakeWatch>> open;
-  for (const auto& weak : watches_) {
-    if (auto watch = weak.lock(); watch && !watch->ended()) open.push_back(watch);
-  }
-  return open;
-}
-
-int FakeApiServer::open_watches() const { return static_cast<int>(OpenWatches().size()); }
-
-void FakeApiServer::CloseWatches() {
-  for (auto& watch : OpenWatches()) watch->End(std::nullopt);
-}
-
-void FakeApiServer::ExpireWatches() {
-  // Compaction up to the newest version: every version that a client may hold has expired.
-  oldest_ = ++version_;
-  history_.clear();
-  for (auto& watch : OpenWatches()) watch->SendExpired();
-}
-
-void FakeApiServer::SendBookmarks() {
-  for (auto& watch : OpenWatches()) watch->SendBookmark(version_, /*end_of_initial_events=*/false);
-}
-
-void FakeApiServer::Stop() {
-  down_ = true;
-  for (auto& watch : OpenWatches()) watch->End(Error::Unavailable("connection reset"));
-}
-
 void FakeApiServer::FailNext(Error error, std::string containing, int times) {
   failures_.push_back({std::move(error), std::move(containing), times});
 }
 
-// --- The test's own calls
-
-ApiResponse FakeApiServer::Must(ApiRequest request) {
-  Result<ApiResponse> response = Handle(request, /*trusted=*/true);
-  CHECK(response) << "the test's own " << MethodName(request.method) << " " << request.target
-                  << ": " << response.error();
-  return std::move(*response);
+void FakeApiServer::Stop() {
+  down_ = true;
+  store_->EndWatches(Error::Unavailable("connection reset"));
 }
 
-Json FakeApiServer::CreateJson(const Resource& resource, const Json& object) {
-  ApiResponse response = Must({.method = Method::kPost,
-                               .target = resource.Path(StringAt(object, "metadata.namespace")),
-                               .content_type = std::string(kJson),
-                               .body = DumpJson(object)});
-  return MustParseJson(response.body);
-}
-
-Json FakeApiServer::UpdateJson(const Resource& resource, const Json& object) {
-  std::string path =
-      resource.Path(StringAt(object, "metadata.namespace"), StringAt(object, "metadata.name"));
-  ApiResponse response = Must({.method = Method::kPut,
-                               .target = std::move(path),
-                               .content_type = std::string(kJson),
-                               .body = DumpJson(object)});
-  return MustParseJson(response.body);
-}
-
-Json FakeApiServer::PatchJson(const Resource& resource, const ObjectKey& key, const Json& patch) {
-  Json object = GetJson(resource, key).value();
-  object.merge_patch(patch);
-  return UpdateJson(resource, object);
-}
-
-std::optional<Json> FakeApiServer::GetJson(const Resource& resource, const ObjectKey& key) {
-  Result<ApiResponse> response =
-      Handle({.target = resource.Path(key.ns, key.name)}, /*trusted=*/true);
-  if (IsNotFound(response)) return std::nullopt;
-  return MustParseJson(response.value().body);
-}
-
-void FakeApiServer::DeleteJson(const Resource& resource, const ObjectKey& key) {
-  Must({.method = Method::kDelete, .target = resource.Path(key.ns, key.name)});
-}
-
-std::vector<Json> FakeApiServer::ListJson(const Resource& resource, std::string_view ns) {
-  ApiResponse response = Must({.target = resource.Path(ns)});
-  return MustParseJson(response.body)["items"].get<std::vector<Json>>();
-}
+void FakeApiServer::CloseWatches() { store_->EndWatches(std::nullopt); }
+void FakeApiServer::ExpireWatches() { store_->ExpireWatches(); }
+void FakeApiServer::RefuseStreamingLists() { store_->RefuseStreamingLists(); }
+void FakeApiServer::IgnoreStreamingLists() { store_->IgnoreStreamingLists(); }
+void FakeApiServer::SendBookmarks() { store_->SendBookmarks(); }
+int FakeApiServer::open_watches() const { return store_->open_watches(); }
+uint64_t FakeApiServer::resource_version() const { return store_->resource_version(); }
 
 int FakeApiServer::CountCalls(std::string_view containing) const {
   return static_cast<int>(std::count_if(calls_.begin(), calls_.end(), [&](const std::string& call) {

@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeTarget and FakeWatch: the parsed target of a request to FakeApiServer, and an open watch.
-// Internal to FakeApiServer.
+// FakeWatch: an open watch of a FakeStore.
 #pragma once
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 
 #include "kube/base/notifier.h"
 #include "kube/client/client.h"
 #include "kube/testing/fake_object.h"
+#include "kube/testing/fake_target.h"
 #include "kube/types/resource.h"
 
 namespace kube {
-
-struct FakeTarget {
-  std::string collection;  // "/api/v1/pods", whatever the namespace
-  ObjectKey key;  // without name: the collection; without ns: all namespaces, or cluster-scoped
-  std::string subresource;
-  std::map<std::string, std::string> query;
-
-  static Result<FakeTarget> Parse(std::string_view target);
-  std::string Query(const std::string& name) const;
-  // True if a list or watch of this target includes the object; kInvalid for an unknown field.
-  Result<bool> Matches(const ObjectKey& object_key, const FakeObject& object) const;
-};
 
 struct FakeChange {
   uint64_t version;
@@ -52,7 +39,7 @@ class FakeWatch {
   Async<std::optional<std::string>> Next();
 
  private:
-  void Send(std::string_view type, bool protobuf, std::string body);
+  void Send(std::string_view type, std::string body);
 
   FakeTarget target_;
   bool protobuf_;

@@ -32,7 +32,7 @@ void Loop::Lane::Hold(bool held) {
   std::erase(loop_.ready_, this);
 }
 
-Loop::Loop(uint64_t seed) : random_(seed) {}
+Loop::Loop(Random random) : random_(random) {}
 
 Loop::Event Loop::At(kube::TimePoint when, std::function<void()> happen) {
   Event event(std::max(when, now_), ++last_event_);

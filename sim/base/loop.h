@@ -4,7 +4,7 @@
 // process that runs its next one. Time stands still while any process can run, then goes on to the
 // next event.
 //
-//   Loop loop(/*seed=*/7);
+//   Loop loop(Random(7));
 //   std::unique_ptr<Loop::Lane> lane = loop.NewLane();
 //   asio::co_spawn(lane->io(), Work(), ...);
 //   lane->Wake();                         // there is a handler
@@ -59,7 +59,8 @@ class Loop {
     bool held_ = false;
   };
 
-  explicit Loop(uint64_t seed);
+  // `random` chooses the order.
+  explicit Loop(Random random);
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 

@@ -52,7 +52,7 @@ class ProcessTest : public testing::Test {
     co_return kube::Ok();
   }
 
-  Loop loop_{1};
+  Loop loop_{Random(1)};
   std::vector<std::string> notes_;
 };
 
@@ -83,7 +83,7 @@ TEST(RandomTest, ANumberBetweenIsInBothEnds) {
 }
 
 std::vector<std::string> OrderOf(uint64_t seed) {
-  Loop loop(seed);
+  Loop loop{Random(seed)};
   std::vector<std::string> order;
   std::vector<std::unique_ptr<Loop::Lane>> lanes;
   for (std::string name : {"a", "b", "c"}) {
@@ -112,7 +112,7 @@ TEST(LoopTest, TheSeedChoosesTheOrderOfProcesses) {
 }
 
 TEST(LoopTest, EventsHappenInOrderAndCanBeCancelled) {
-  Loop loop(1);
+  Loop loop{Random(1)};
   std::vector<int> happened;
   const kube::TimePoint begin = loop.now();
   loop.At(begin + 2s, [&] { happened.push_back(2); });

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/testing/fake_patch.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "kube/types/unstructured.h"
+
+namespace kube {
+namespace {
+
+// FieldsV1 of an applied object; lists belong to the manager as a whole.
+Json FieldsOf(const Json& value) {
+  Json fields = Json::object();
+  if (!value.is_object()) return fields;
+  for (const auto& [name, inner] : value.items()) fields["f:" + name] = FieldsOf(inner);
+  return fields;
+}
+
+// The only manager of an object here is the last one that applied it.
+void SetAppliedFields(Json& object, const Json& applied, const std::string& target) {
+  constexpr std::string_view kManager = "fieldManager=";
+  Json fields = FieldsOf(applied);
+  for (const char* name : {"f:apiVersion", "f:kind"}) fields.erase(name);
+  for (const char* name : {"f:name", "f:namespace"}) fields["f:metadata"].erase(name);
+  std::string manager = target.substr(std::min(target.find(kManager), target.size()));
+  manager = manager.substr(std::min(kManager.size(), manager.size()));
+  manager = manager.substr(0, manager.find('&'));
+  object["metadata"]["managedFields"] = Json::array(
+      {{{"manager", manager}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}}});
+}
+
+}  // namespace
+
+Result<FakeObject> Patched(const FakeObject& object, const ApiRequest& request) {
+  Result<Json> patch = ParseJson(request.body);
+  if (!patch) return patch.error();
+  Result<std::shared_ptr<const Json>> stored = object.AsJson();
+  if (!stored) return stored.error();
+  Json patched = **stored;
+  if (request.content_type == kJsonPatch) {
+    try {
+      patched = patched.patch(*patch);
+    } catch (const Json::exception& e) {
+      return Error::FromHttpStatus(422, "Invalid", e.what());
+    }
+  } else {
+    patched.merge_patch(*patch);
+    if (request.content_type == kApplyPatch) SetAppliedFields(patched, *patch, request.target);
+  }
+  if (!patched.is_object()) return Error::Invalid("the patched object is none");
+  return object.WithJson(std::move(patched));
+}
+
+Result<FakeObject> CreatedByApply(std::string_view collection, const ApiRequest& request) {
+  Result<FakeObject> object = FakeObject::Parse(collection, kJson, request.body);
+  if (!object) return object.error();
+  Result<std::shared_ptr<const Json>> applied = object->AsJson();
+  if (!applied) return applied.error();
+  Json json = **applied;
+  SetAppliedFields(json, **applied, request.target);
+  return object->WithJson(std::move(json));
+}
+
+}  // namespace kube

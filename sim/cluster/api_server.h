@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// ApiServer: an API server as a process of the simulation. It has a lane of its own, so a call is
+// carried out whether or not its caller still waits, and a crash ends what it was doing.
+//
+//   ApiServer server(loop, store);
+//   server.Carry("ann", request, [](kube::Result<kube::ApiResponse> answer) {...});
+//   server.Crash();
+//
+// Several may serve one store. Thread: the Loop's.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/client/client.h"
+#include "kube/testing/fake_store.h"
+#include "sim/base/loop.h"
+
+namespace sim {
+
+class ApiServer {
+ public:
+  using Reply = std::function<void(kube::Result<kube::ApiResponse>)>;
+  // The next frame; nullopt at the normal end. Nothing follows that or an error.
+  using OnFrame = std::function<void(kube::Result<std::optional<std::string>>)>;
+  // An open watch. Frames are delivered while it exists.
+  struct Watching {
+    OnFrame on_frame;
+  };
+
+  // Both outlive it.
+  ApiServer(Loop& loop, kube::FakeStore& store);
+  ~ApiServer() { Crash(); }
+
+  // `reply` is called once, later. While the server is down: kUnavailable.
+  void Carry(std::string user, kube::ApiRequest request, Reply reply);
+  // Errors: kUnavailable, and those of the store.
+  kube::Result<std::shared_ptr<Watching>> Watch(const kube::ApiRequest& request, OnFrame on_frame);
+
+  // Connections break, and calls that are being carried out end without effect.
+  void Crash();
+  void Start();
+  bool is_up() const { return lane_ != nullptr; }
+  // Something was stored: watches have frames. To be called by an observer of the store.
+  void Wake() {
+    if (is_up()) lane_->Wake();
+  }
+
+ private:
+  boost::asio::awaitable<void> CarryOut(kube::Caller caller, kube::ApiRequest request, uint64_t id);
+  boost::asio::awaitable<void> Follow(std::unique_ptr<kube::WatchStream> stream,
+                                      std::weak_ptr<Watching> watching);
+  void Spawn(boost::asio::awaitable<void> task);
+
+  Loop& loop_;
+  kube::FakeStore& store_;
+  std::unique_ptr<Loop::Lane> lane_;
+  // Of the calls that are being carried out.
+  std::map<uint64_t, Reply> replies_;
+  std::map<uint64_t, std::weak_ptr<Watching>> watches_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace sim

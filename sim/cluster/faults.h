@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults: what happens to the calls and watches of each process on the way to the API server.
+//
+//   Faults faults(random.Fork());
+//   faults.Begin({.kind = FaultKind::kLostReplies, .of = "shard/", .once_in = 3});
+//   CallFate fate = faults.OfCall("shard/ns-1", request);
+//   faults.End();                       // of all
+//
+// Without a fault, travel takes some milliseconds. Thread: the Loop's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+#include "kube/client/client.h"
+#include "sim/base/random.h"
+
+namespace sim {
+
+enum class FaultKind {
+  kSlow,          // calls and frames take up to seconds
+  kLostRequests,  // the connection breaks before the API server reads the request
+  kLostReplies,   // ... after it has carried the call out
+  kHalfOpen,      // no answer and no error, with and without effect
+  kConflicts,     // 409 for a write
+  kExpired,       // 410 for a list or watch
+  kThrottled,     // 429
+  kServerErrors,  // 500 and 503
+  kCutWatches,    // a watch breaks at a frame
+  kStaleReads,    // GET and LIST of an older state
+};
+inline constexpr int kFaultKinds = 10;
+
+// "LostReplies"; the name in a plan.
+std::string_view NameOf(FaultKind kind);
+// Errors: kInvalid.
+kube::Result<FaultKind> FaultKindOf(std::string_view name);
+
+struct Fault {
+  FaultKind kind;
+  // Processes whose names begin with it; "": all.
+  std::string of;
+  // Of how many calls or frames one has it. At least 1.
+  int once_in = 2;
+};
+
+// What happens to one call.
+struct CallFate {
+  kube::Duration there{}, back{};
+  // The API server's answer instead of what it would do.
+  std::optional<kube::Error> refused;
+  bool request_lost = false;
+  bool reply_lost = false;
+  // What is lost is not noticed: the call waits until its timeout.
+  bool silent = false;
+  // How old the state is that is read.
+  kube::Duration age{};
+};
+
+class Faults {
+ public:
+  explicit Faults(Random random) : random_(random) {}
+
+  void Begin(Fault fault) { active_.push_back(std::move(fault)); }
+  void End() { active_.clear(); }
+
+  CallFate OfCall(std::string_view process, const kube::ApiRequest& request);
+  // The time that a frame of a watch travels; nullopt: the watch breaks.
+  std::optional<kube::Duration> OfFrame(std::string_view process);
+
+ private:
+  // Whether such a fault is due now.
+  bool Is(FaultKind kind, std::string_view process);
+
+  Random random_;
+  std::vector<Fault> active_;
+};
+
+}  // namespace sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// World: all that the processes of one simulation share: time, the API server and what it stores,
+// registries, faults.
+//
+//   World world(/*seed=*/7);
+//   world.CreateNamespaces({"operator", "shop"});
+//   Process& controller = world.AddProcess(
+//       {"cluster-controller/0", "system:serviceaccount:operator:pod-placement-controller"},
+//       [&](Life& life) { return RunClusterController(life, {...}); });
+//   controller.Start();
+//   world.Pass(10s);
+//
+// One thread. The same seed gives the same run.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kube/base/clock.h"
+#include "kube/testing/fake_store.h"
+#include "kube/testing/trusted_calls.h"
+#include "sim/base/loop.h"
+#include "sim/base/process.h"
+#include "sim/base/process_clock.h"
+#include "sim/base/random.h"
+#include "sim/cluster/api_client.h"
+#include "sim/cluster/api_server.h"
+#include "sim/cluster/faults.h"
+#include "sim/cluster/registries.h"
+
+namespace sim {
+
+class World {
+ public:
+  // One at a time: the product's random numbers come from it while it exists.
+  explicit World(uint64_t seed);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Loop& loop() { return loop_; }
+  Random& random() { return random_; }
+  kube::FakeStore& store() { return store_; }
+  ApiServer& api_server() { return api_server_; }
+  Faults& faults() { return faults_; }
+  Registries& registries() { return registries_; }
+  // Immediate calls of an administrator.
+  kube::TrustedCalls& admin() { return admin_; }
+
+  void CreateNamespaces(const std::vector<std::string>& names);
+  // It is not started.
+  Process& AddProcess(ClientIdentity identity, Process::Main main);
+
+  void Pass(kube::Duration time) { loop_.RunUntil(loop_.now() + time); }
+
+ private:
+  Random random_;
+  Loop loop_;
+  std::unique_ptr<Loop::Lane> lane_;
+  ProcessClock clock_;
+  kube::FakeStore store_;
+  ApiServer api_server_;
+  Faults faults_;
+  Registries registries_;
+  kube::TrustedCalls admin_;
+  std::vector<std::unique_ptr<Process>> processes_;
+};
+
+}  // namespace sim

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/checker/gating_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "sim/checker/testing/run.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string kExclude(api::kExcludeLabel);
+
+Json Controlled(Json pod, const std::string& kind) {
+  pod["metadata"]["ownerReferences"] = Json::array(
+      {{{"controller", true}, {"kind", kind}, {"apiVersion", "apps/v1"}, {"name", "agents"}}});
+  return pod;
+}
+
+Json Selecting(Json pod, const std::string& key, const std::string& value) {
+  pod["spec"]["nodeSelector"][key] = value;
+  return pod;
+}
+
+std::vector<std::string> GatedBy(Run& run, const Json& pod, bool local = false) {
+  run.CreatePod(pod, local);
+  return run.Found();
+}
+
+TEST(GatesAdded, ToAnOrdinaryPod) {
+  Run run;
+  EXPECT_THAT(GatedBy(run, Pod("web")), IsEmpty()) << run.Described();
+}
+
+TEST(GatesAdded, ToPodsThatAreNeverPlaced) {
+  Json bound = Pod("bound");
+  bound["spec"]["nodeName"] = "node-1";
+  Json system = Pod("system");
+  system["metadata"]["namespace"] = "kube-system";
+  Json own = Pod("own");
+  own["metadata"]["namespace"] = "openshift-multiarch-tuning-operator";
+  for (const Json& pod :
+       {bound, own, Labelled(Pod("operand"), std::string(api::kOperandLabel), "shard"),
+        Labelled(Pod("out"), kExclude),
+        Selecting(Pod("plane"), "node-role.kubernetes.io/master", ""), system}) {
+    Run run;
+    EXPECT_THAT(GatedBy(run, pod), Contains("gating")) << run.Described();
+  }
+}
+
+TEST(GatesAdded, ToAPodOfADaemonSet) {
+  Run run;
+  Json pod = Controlled(Pod("agent"), "DaemonSet");
+  // An author may say so.
+  EXPECT_THAT(GatedBy(run, pod), IsEmpty()) << run.Described();
+  pod["metadata"]["name"] = "agent-2";
+  run.Write("system:serviceaccount:kube-system:daemon-set-controller", "", "pods",
+            Gated(pod, api::kClusterGate), "", pod);
+  EXPECT_THAT(run.Found(), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, InANamespaceThatIsNotSelected) {
+  Run run;
+  run.SetCluster({{"namespaceSelector", {{"matchLabels", {{"tier", "web"}}}}}});
+  // An API server learns of it with a delay.
+  EXPECT_THAT(GatedBy(run, Pod("web-1")), IsEmpty()) << run.Described();
+  run.Advance(1min);
+  EXPECT_THAT(GatedBy(run, Pod("web-2")), ElementsAre("gating")) << run.Described();
+  run.SetNamespace("shop", {{"tier", "web"}});
+  EXPECT_THAT(GatedBy(run, Pod("web-3")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, WithoutConfiguration) {
+  Run run;
+  run.DeleteCluster();
+  run.Advance(1min);
+  EXPECT_THAT(GatedBy(run, Pod("web")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, InANamespaceThatOptsOut) {
+  Run run;
+  run.SetNamespace("shop", {{kExclude, ""}});
+  run.Advance(1min);
+  EXPECT_THAT(GatedBy(run, Pod("web")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, InAnExcludedNamespace) {
+  Run run;
+  run.world().excluded_prefixes = {"sh"};
+  EXPECT_THAT(GatedBy(run, Pod("web-1")), ElementsAre("gating")) << run.Described();
+  run.SetNamespace("shop", {{"multiarch.openshift.io/include-pod-placement", ""}});
+  EXPECT_THAT(GatedBy(run, Pod("web-2")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, ForAnExcludedScheduler) {
+  Run run;
+  run.SetCluster({{"excludedSchedulerNames", Json::array({"batch"})}});
+  run.Advance(1min);
+  Json pod = Pod("web");
+  pod["spec"]["schedulerName"] = "batch";
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, LocallyByAConfigThatSelectsThePod) {
+  Run run;
+  Json spec = Prefers({{"arm64", 75}});
+  spec["labelSelector"] = {{"matchLabels", {{"app", "web"}}}};
+  run.SetConfig("arm", spec);
+  EXPECT_THAT(GatedBy(run, Labelled(Pod("web-1"), "app", "web"), true), IsEmpty())
+      << run.Described();
+  EXPECT_THAT(GatedBy(run, Labelled(Pod("web-2"), "app", "mail"), true), ElementsAre("gating"));
+}
+
+TEST(GatesAdded, LocallyByAConfigWithoutPreferences) {
+  Run run;
+  run.SetConfig("taints", {{"plugins", {{"architectureTolerations", {{"enabled", true}}}}}});
+  EXPECT_THAT(GatedBy(run, Pod("web"), true), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
+  Run run;
+  Json pod = Selecting(Pod("web-1"), "kubernetes.io/arch", "amd64");
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
+  run.SetConfig("arm", Prefers({{"arm64", 75}}));
+  pod["metadata"]["name"] = "web-2";
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
+  pod["metadata"]["name"] = "web-3";
+  EXPECT_THAT(GatedBy(run, Preferring(pod, "arm64", 1, "")), ElementsAre("gating", "gating"));
+}
+
+TEST(IgnoredPods, IgnoredPodsLoseOnlyTheirGates) {
+  Run run;
+  Json out = run.CreatePod(Pod("out"));
+  out = run.WritePod(kUser, Labelled(out, kExclude));
+  run.WritePod(kController, WithoutGate(out, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+  EXPECT_EQ(run.checker().judged().bare, 1u);
+
+  Json other = run.CreatePod(Pod("other"));
+  other = run.WritePod(kUser, Labelled(other, kExclude));
+  run.WritePod(kController, Placed(other, {"amd64", "arm64"}));
+  EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
+}
+
+TEST(IgnoredPods, OthersDoNotOnlyLoseTheirGates) {
+  Run run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
+}
+
+TEST(IgnoredPods, RefusedPodsMayLoseOnlyTheirGates) {
+  Run run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.world().refusals.Add(kController, {"shop", "web"}, run.now());
+  run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+}
+
+TEST(IgnoredPods, PodsThatTheirAuthorHasGatedFollowTheirNamespace) {
+  Run run;
+  run.SetNamespace("shop", {{kExclude, ""}});
+  run.Advance(1min);
+  Json mine = Pod("mine");
+  mine["spec"]["schedulingGates"] = Json::array({{{"name", std::string(api::kClusterGate)}}});
+  Json pod = run.Write(kUser, "", "pods", mine, "", mine);
+  Json placed = run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+
+  mine["metadata"]["name"] = "mine-2";
+  pod = run.Write(kUser, "", "pods", mine, "", mine);
+  placed = Placed(pod, {"amd64", "arm64"});
+  run.WritePod(kController,
+               Labelled(placed, std::string(api::kPreferredNodeAffinityLabel), "not-set"));
+  EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
+}
+
+TEST(Teardown, OperatorRemovesGatesOnlyThen) {
+  Run run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+}
+
+TEST(Teardown, OfAShard) {
+  Run run;
+  run.SetConfig("arm", Prefers({{"arm64", 75}}));
+  Json first = run.CreatePod(Pod("web-1"), /*local=*/true);
+  Json second = run.CreatePod(Pod("web-2"), /*local=*/true);
+  run.Advance(1min);
+  run.WritePod(kOperatorUser, WithoutGate(first, api::kLocalGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+  run.DeleteConfig("arm");
+  run.WritePod(kOperatorUser, WithoutGate(second, api::kLocalGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+}
+
+TEST(Teardown, OfTheOperatorsNamespace) {
+  Run run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.SetNamespace("openshift-multiarch-tuning-operator", Json::object(), /*deleting=*/true);
+  run.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+}
+
+}  // namespace
+}  // namespace sim

@@ -23,11 +23,14 @@ void Checker::Add(const Commit& commit) {
   CheckOperandTemplate(commit, writer, violations_);
   CheckAdmission(commit, violations_);
   CheckGatesAdded(commit, history_, world_, violations_);
+  CheckGatesMissing(commit, history_, world_, violations_);
+  configs_.Check(commit, writer, history_, violations_);
   if (IsPodChange(commit)) CheckPod({commit, writer, *commit.before, *commit.after});
   if (at_rest_) CheckAtRest(commit, writer, violations_);
 
   history_.Add(commit, writer);
   leftovers_.Add(commit, writer);
+  statuses_.Add(commit);
   events_.Add(commit, writer);
 }
 
@@ -48,6 +51,7 @@ void Checker::CheckPod(const PodChange& change) {
 void Checker::Finish(const EndOfRun& end, const EventCounters& counters) {
   CheckNoPodWaits(end, history_, world_, violations_);
   leftovers_.Finish(end, history_, violations_);
+  statuses_.Finish(end, history_, violations_);
   events_.Finish(counters, end.at, violations_);
 }
 

@@ -13,11 +13,13 @@
 
 #include <cstdint>
 
+#include "sim/checker/config_rules.h"
 #include "sim/checker/end_checks.h"
 #include "sim/checker/event_ledger.h"
 #include "sim/checker/history.h"
 #include "sim/checker/release_model.h"
 #include "sim/checker/rights.h"
+#include "sim/checker/status_rules.h"
 #include "sim/checker/violation.h"
 
 namespace sim {
@@ -26,7 +28,12 @@ class Checker {
  public:
   // `world` outlives it. What is known of a time must be in it when a commit of that time is added.
   explicit Checker(const World& world)
-      : world_(world), history_(world), rights_(world), leftovers_(world) {}
+      : world_(world),
+        history_(world),
+        rights_(world),
+        configs_(world),
+        leftovers_(world),
+        statuses_(world) {}
 
   // Each commit, in the order of versions.
   void Add(const Commit& commit);
@@ -46,7 +53,9 @@ class Checker {
   const World& world_;
   History history_;
   RightsRule rights_;
+  ConfigRules configs_;
   Leftovers leftovers_;
+  StatusRules statuses_;
   EventLedger events_;
   JudgedReleases judged_;
   Violations violations_;

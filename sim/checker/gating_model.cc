@@ -176,6 +176,48 @@ void CheckGatesAdded(const Commit& commit, const History& history, const World& 
     report("a pod that requires and prefers its architecture");
 }
 
+void CheckGatesMissing(const Commit& commit, const History& history, const World& world,
+                       Violations& violations) {
+  if (!IsOf(commit, "", "pods") || commit.before || !commit.after || !commit.sent) return;
+  const Json& pod = *commit.after;
+  const std::string& ns = commit.key.ns;
+  const Time from = commit.at - world.timing.rollout;
+  if (world.calm_since > from || IsNeverPlaced(pod, ns, world)) return;
+  if (IsOfDaemonSet(pod) && IsByDaemonSetController(commit.user)) return;
+
+  // Nothing may have changed.
+  auto cluster_configs = history.cluster_config().During(from, commit.version);
+  auto states = StatesOf(ns, history, from, commit.version);
+  if (cluster_configs.size() != 1 || states.size() != 1) return;
+  const ClusterConfig& cluster = **cluster_configs[0];
+  const NamespaceState& state = *states[0];
+  if (!cluster.exists || cluster.deleting || !state.exists || state.deleting ||
+      !SelectsNamespace(cluster, state, ns, world) || IsOfExcludedScheduler(pod, cluster))
+    return;
+  NamespaceConfigs configs;
+  if (const auto* timeline = history.ConfigsOf(ns)) {
+    auto all = timeline->During(from, commit.version);
+    if (all.size() != 1) return;
+    configs = *all[0];
+  }
+
+  const InForce in_force = InForceOf(std::move(configs));
+  bool any_preference = !cluster.preferences.empty();
+  bool local = false;
+  for (const auto& config : in_force.configs) {
+    any_preference |= !config->preferences.empty() || config->rules;
+    local |= !config->preferences.empty() && Selects(config->selector, LabelsOf(*commit.sent)) &&
+             Selects(config->selector, LabelsOf(pod)) && !config->deleting;
+  }
+  if (in_force.unclear) return;
+  if (RequiresArchitectureItself(pod) && (!any_preference || PrefersArchitecture(pod))) return;
+  for (std::string_view gate : {api::kClusterGate, api::kLocalGate}) {
+    if (HasGate(pod, gate) || (gate == api::kLocalGate && !local)) continue;
+    violations.push_back(
+        At(commit, "gating", "admission did not add the gate " + std::string(gate)));
+  }
+}
+
 void CheckTeardownIsDue(const PodChange& change, const History& history, const World& world,
                         Violations& violations) {
   if (!change.writer.Is(Program::kOperator) || !change.RemovesGate()) return;

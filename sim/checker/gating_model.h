@@ -29,6 +29,11 @@ Placement IsPlaced(const PodChange& change, const PodLife& life, const History& 
 void CheckGatesAdded(const Commit& commit, const History& history, const World& world,
                      Violations& violations);
 
+// The reverse: once there is no fault, and configurations and namespace have not changed for
+// Timing::rollout, a pod that is to be gated has its gates.
+void CheckGatesMissing(const Commit& commit, const History& history, const World& world,
+                       Violations& violations);
+
 // A write of the operator that removes a gate: something is being removed, so that no controller
 // may do it.
 void CheckTeardownIsDue(const PodChange& change, const History& history, const World& world,

@@ -134,6 +134,55 @@ TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
   EXPECT_THAT(GatedBy(run, Preferring(pod, "arm64", 1, "")), ElementsAre("gating", "gating"));
 }
 
+// Without a fault for long enough.
+class GatesMissing : public testing::Test {
+ protected:
+  GatesMissing() {
+    run_.world().calm_since = 0s;
+    run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+    run_.Advance(10min);
+  }
+  // A pod that admission has gated by these.
+  std::vector<std::string> Create(const Json& pod, std::vector<std::string_view> gates) {
+    Json stored = pod;
+    for (std::string_view gate : gates) stored = Gated(stored, gate);
+    run_.Write(kUser, "", "pods", stored, "", pod);
+    return run_.Found();
+  }
+
+  Run run_;
+};
+
+TEST_F(GatesMissing, BothGates) {
+  EXPECT_THAT(Create(Pod("web"), {api::kClusterGate, api::kLocalGate}), IsEmpty())
+      << run_.Described();
+}
+
+TEST_F(GatesMissing, NoGate) {
+  EXPECT_THAT(Create(Pod("web"), {}), ElementsAre("gating", "gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, LocalGate) {
+  EXPECT_THAT(Create(Pod("web"), {api::kClusterGate}), ElementsAre("gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, PodsThatNeedNone) {
+  EXPECT_THAT(Create(Labelled(Pod("web"), kExclude), {}), IsEmpty()) << run_.Described();
+  Json own = Preferring(Selecting(Pod("own"), "kubernetes.io/arch", "amd64"), "amd64", 1, "");
+  EXPECT_THAT(Create(own, {}), IsEmpty()) << run_.Described();
+}
+
+TEST_F(GatesMissing, SoonAfterAChange) {
+  run_.SetCluster({{"logVerbosity", "Debug"}});
+  run_.Advance(1min);
+  EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
+}
+
+TEST_F(GatesMissing, SoonAfterAFault) {
+  run_.world().calm_since = run_.now();
+  EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
+}
+
 TEST(IgnoredPods, IgnoredPodsLoseOnlyTheirGates) {
   Run run;
   Json out = run.CreatePod(Pod("out"));

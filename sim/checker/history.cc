@@ -13,18 +13,6 @@
 namespace sim {
 namespace {
 
-// A change of a configuration that programs act on: not one of its status.
-bool IsEffective(const Commit& commit) {
-  if (!commit.before || !commit.after) return true;
-  for (const char* path : {"spec", "metadata.deletionTimestamp", "metadata.uid"}) {
-    const Json* before = kube::Find(*commit.before, path);
-    const Json* after = kube::Find(*commit.after, path);
-    if ((before == nullptr) != (after == nullptr)) return true;
-    if (before != nullptr && *before != *after) return true;
-  }
-  return false;
-}
-
 std::set<size_t> ChangedTerms(const PodChange& change) {
   std::set<size_t> changed;
   const Json& before = RequiredTermsOf(change.before);
@@ -43,6 +31,17 @@ int64_t GenerationIn(const std::string& announcement) {
 }
 
 }  // namespace
+
+bool IsEffective(const Commit& commit) {
+  if (!commit.before || !commit.after) return true;
+  for (const char* path : {"spec", "metadata.deletionTimestamp", "metadata.uid"}) {
+    const Json* before = kube::Find(*commit.before, path);
+    const Json* after = kube::Find(*commit.after, path);
+    if ((before == nullptr) != (after == nullptr)) return true;
+    if (before != nullptr && *before != *after) return true;
+  }
+  return false;
+}
 
 void History::Add(const Commit& commit, const Writer& writer) {
   if (IsOf(commit, "", "pods")) {
@@ -109,10 +108,9 @@ void History::AddConfig(const Commit& commit) {
   if (commit.after) {
     configs.push_back(
         std::make_shared<const NamespaceConfig>(NamespaceConfig::Read(*commit.after)));
-    auto& generations = announced_[commit.key.ns];
-    auto found = generations.find(kube::StringAt(*commit.after, "metadata.uid"));
-    announced = found != generations.end() &&
-                found->second >= kube::IntAt(*commit.after, "metadata.generation", 1);
+    announced = AnnouncedAt(commit.key.ns, kube::StringAt(*commit.after, "metadata.uid"),
+                            kube::IntAt(*commit.after, "metadata.generation", 1))
+                    .has_value();
   }
   if (!announced) unannounced_.insert(commit.version);
   timeline.Set(commit, std::move(configs));
@@ -123,9 +121,10 @@ void History::AddLease(const Commit& commit) {
   if (commit.key.name == api::kAnnouncementsName) {
     for (const auto& [key, value] : AnnotationsOf(*commit.after).items()) {
       if (!key.starts_with(api::kAnnouncementAnnotationPrefix) || !value.is_string()) continue;
-      int64_t& generation =
+      Announced& known =
           announced_[commit.key.ns][key.substr(api::kAnnouncementAnnotationPrefix.size())];
-      generation = std::max(generation, GenerationIn(value.get<std::string>()));
+      int64_t generation = GenerationIn(value.get<std::string>());
+      if (generation > known.generation) known = {generation, commit.at};
     }
   }
   if (commit.key.name == api::kControllerName && commit.key.ns == world_.operator_namespace) {
@@ -160,6 +159,16 @@ std::vector<const NamespaceConfigs*> History::ConfigsFor(const std::string& ns, 
   for (size_t i = first, last = timeline->IndexAt(to); i <= last; ++i)
     configs.push_back(&changes[i].value);
   return configs;
+}
+
+std::optional<Time> History::AnnouncedAt(const std::string& ns, const std::string& uid,
+                                         int64_t generation) const {
+  auto of_namespace = announced_.find(ns);
+  if (of_namespace == announced_.end()) return std::nullopt;
+  auto found = of_namespace->second.find(uid);
+  if (found == of_namespace->second.end() || found->second.generation < generation)
+    return std::nullopt;
+  return found->second.at;
 }
 
 const PodLife* History::LifeOf(const kube::ObjectKey& pod) const {

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,6 +42,9 @@ struct PodLife {
   std::shared_ptr<const Json> pod;
 };
 
+// A change of a configuration that programs act on: not one of its status.
+bool IsEffective(const Commit& commit);
+
 class History {
  public:
   // `world` outlives it.
@@ -54,11 +58,17 @@ class History {
   }
   // Of a namespace that never had one: nullptr.
   const Timeline<NamespaceConfigs>* ConfigsOf(const std::string& ns) const;
+  // By namespace.
+  const std::map<std::string, Timeline<NamespaceConfigs>>& configs() const { return configs_; }
   const Timeline<NamespaceState>* NamespaceOf(const std::string& ns) const;
   // The configurations that a decision about a pod may have been made on, the oldest first: those
   // since its creation, and before only what was not announced (docs/decisions/announcements.md).
   std::vector<const NamespaceConfigs*> ConfigsFor(const std::string& ns, const PodLife& life,
                                                   uint64_t to) const;
+
+  // When this generation of a configuration was announced; nullopt: it was not.
+  std::optional<Time> AnnouncedAt(const std::string& ns, const std::string& uid,
+                                  int64_t generation) const;
 
   // nullptr: no such pod.
   const PodLife* LifeOf(const kube::ObjectKey& pod) const;
@@ -80,8 +90,12 @@ class History {
   std::map<std::string, Timeline<NamespaceConfigs>> configs_;
   std::map<std::string, Timeline<NamespaceState>> namespaces_;
   std::map<kube::ObjectKey, PodLife> pods_;
+  struct Announced {
+    int64_t generation = 0;
+    Time at{};
+  };
   // Namespace -> uid of a config -> the latest generation that was announced.
-  std::map<std::string, std::map<std::string, int64_t>> announced_;
+  std::map<std::string, std::map<std::string, Announced>> announced_;
   // The versions of changes of configurations that were not announced.
   std::set<uint64_t> unannounced_;
   std::vector<Time> leader_changes_;

@@ -340,9 +340,9 @@ class Judge {
   }
 
   bool MayFail(const std::vector<PodImage>& images) {
-    bool has_secrets = !kube::ListAt(change_.before, "spec.imagePullSecrets").empty();
-    if (has_secrets && world_.secrets_may_fail) return true;
     Time from = change_.commit.at - world_.timing.inspection_lag;
+    bool has_secrets = !kube::ListAt(change_.before, "spec.imagePullSecrets").empty();
+    if (has_secrets && world_.secret_faults.Overlap(from, change_.commit.at)) return true;
     return std::any_of(images.begin(), images.end(), [&](const PodImage& image) {
       return world_.images.MayFail(image.reference, std::max(from, Time::zero()),
                                    change_.commit.at);

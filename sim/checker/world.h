@@ -37,6 +37,11 @@ struct Timing {
   Time release_slack = std::chrono::seconds(60);
   // When the objects of a removed configuration, and a namespace that is being deleted, are gone.
   Time removal = std::chrono::minutes(5);
+  // From the last fault or change of a configuration until everything is in force again.
+  Time rollout = std::chrono::minutes(3);
+  // A configuration is stored this long after its announcement, or later
+  // (docs/decisions/announcements.md).
+  Time announced_ahead = std::chrono::milliseconds(250);
   // How long after its ClusterRoleBinding is deleted a right may still be used.
   Time rights_lag = std::chrono::seconds(30);
 };
@@ -61,14 +66,36 @@ class Refusals {
   std::map<std::pair<std::string, kube::ObjectKey>, std::vector<Time>> refused_;
 };
 
+// Periods in which something was so.
+class Periods {
+ public:
+  void Begin(Time at) { periods_.emplace_back(at, Time::max()); }
+  void End(Time at) {
+    if (!periods_.empty() && periods_.back().second == Time::max()) periods_.back().second = at;
+  }
+  bool Overlap(Time from, Time to) const {
+    for (const auto& [begin, end] : periods_) {
+      if (begin <= to && end >= from) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::pair<Time, Time>> periods_;
+};
+
 struct World {
   std::string operator_namespace = std::string(api::kDefaultOperatorNamespace);
   // --excluded-namespaces of the operator, without the "*".
   std::vector<std::string> excluded_prefixes = {};
   ImageTruth images = {};
   Refusals refusals = {};
-  // Requests for Secrets may have failed: an inspection of a pod with pull secrets may fail then.
-  bool secrets_may_fail = false;
+  // Requests for Secrets may fail: an inspection of a pod with pull secrets fails then.
+  Periods secret_faults = {};
+  // Writes of announcements may fail.
+  Periods announcement_faults = {};
+  // Since when there is no fault, and every operand may run; Time::max(): there are faults.
+  Time calm_since = Time::max();
   Timing timing = {};
 };
 

@@ -107,16 +107,20 @@ void Run::SetConfig(const std::string& name, Json spec, bool announced) {
             {{"namespace", "shop"},
              {"name", std::string(api::kAnnouncementsName)},
              {"annotations", {{std::string(api::kAnnouncementAnnotationPrefix) + uid, value}}}}}});
+    Advance(250ms);
   }
-  Write(
-      kUser, std::string(api::kGroup), "podplacementconfigs",
-      {{"metadata",
-        {{"namespace", "shop"},
-         {"name", name},
-         {"uid", uid},
-         {"generation", generation},
-         {"creationTimestamp", "2026-01-01T00:00:0" + std::to_string(generations_.size()) + "Z"}}},
-       {"spec", std::move(spec)}});
+  const std::string group(api::kGroup), plural = "podplacementconfigs";
+  auto known = objects_.find({group, plural, "shop", name});
+  Json object = known == objects_.end() ? Json::object() : known->second;
+  if (known == objects_.end()) {
+    // Each is a second younger than the one before.
+    std::string created = "2026-01-01T00:00:0" + std::to_string(generations_.size()) + "Z";
+    object["metadata"] = {
+        {"namespace", "shop"}, {"name", name}, {"uid", uid}, {"creationTimestamp", created}};
+  }
+  object["metadata"]["generation"] = generation;
+  object["spec"] = std::move(spec);
+  Write(kUser, group, plural, std::move(object));
 }
 
 void Run::DeleteConfig(const std::string& name) {

@@ -50,13 +50,17 @@ class Run {
   Json WritePod(const std::string& user, Json pod) {
     return Write(user, "", "pods", std::move(pod));
   }
+  Json Stored(const std::string& group, const std::string& plural, const std::string& ns,
+              const std::string& name) const {
+    return objects_.at({group, plural, ns, name});
+  }
   void Delete(const std::string& user, const std::string& group, const std::string& plural,
               const std::string& ns, const std::string& name);
 
   // `spec`: the spec of the ClusterPodPlacementConfig.
   void SetCluster(Json spec, bool deleting = false);
   void DeleteCluster();
-  // Of the namespace shop, announced before it is stored.
+  // Of the namespace shop, announced 250 ms before it is stored.
   void SetConfig(const std::string& name, Json spec, bool announced = true);
   void DeleteConfig(const std::string& name);
   void SetNamespace(const std::string& name, Json labels, bool deleting = false);

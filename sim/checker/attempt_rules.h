@@ -14,7 +14,7 @@ void CheckErrorCount(const PodChange& change, Violations& violations);
 
 // A pod whose images could not be inspected is released after the fifth attempt, and these are
 // spread over spec.inspectionRetryPeriod, unless the ClusterPodPlacementConfig is being deleted.
-// The time is only judged if no other replica became the leader, as a new one makes its attempts
+// The time is only judged if no new term of leadership began, as a new leader makes its attempts
 // sooner.
 void CheckAttempts(const PodChange& change, const PodLife& life, const History& history,
                    const World& world, Violations& violations);

@@ -21,7 +21,7 @@ void Checker::Add(const Commit& commit) {
   rights_.Check(commit, writer, violations_);
   CheckOperandPod(commit, violations_);
   CheckOperandTemplate(commit, writer, violations_);
-  CheckAdmission(commit, violations_);
+  CheckAdmission(commit, history_.had_policies(), violations_);
   CheckGatesAdded(commit, history_, world_, violations_);
   CheckGatesMissing(commit, history_, world_, violations_);
   configs_.Check(commit, writer, history_, violations_);

@@ -129,7 +129,10 @@ void History::AddLease(const Commit& commit) {
   }
   if (commit.key.name == api::kControllerName && commit.key.ns == world_.operator_namespace) {
     std::string holder = kube::StringAt(*commit.after, "spec.holderIdentity");
-    if (holder == leader_ || holder.empty()) return;
+    if (holder.empty()) return;
+    // A replica that has restarted begins a new term as well.
+    holder += "@" + kube::StringAt(*commit.after, "spec.acquireTime");
+    if (holder == leader_) return;
     if (!leader_.empty()) leader_changes_.push_back(commit.at);
     leader_ = std::move(holder);
   }

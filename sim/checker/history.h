@@ -76,7 +76,7 @@ class History {
 
   // Whether a scheduling policy exists, or existed.
   bool had_policies() const { return had_policies_; }
-  // Whether another replica of the cluster controller became the leader between these times.
+  // Whether a new term of the cluster controller began between these times.
   bool LeaderChanged(Time from, Time to) const;
 
  private:

@@ -308,7 +308,7 @@ void CheckUserFields(const PodChange& change, bool policies, Violations& violati
   if (change.writer.IsOurs()) Comparison(change, violations).Run(policies);
 }
 
-void CheckAdmission(const Commit& commit, Violations& violations) {
+void CheckAdmission(const Commit& commit, bool policies, Violations& violations) {
   if (!IsOf(commit, "", "pods") || commit.before || !commit.after || !commit.sent) return;
   // The webhooks set these whatever the author has set.
   Remainder sent(*commit.sent);
@@ -316,6 +316,8 @@ void CheckAdmission(const Commit& commit, Violations& violations) {
                                api::kNodeAffinityLabel, api::kPreferredNodeAffinityLabel})
     sent.Erase("metadata.labels", std::string(key));
   sent.Erase("metadata.annotations", std::string(api::kLocalConfigsAnnotation));
+  // Criteria of policies are merged with the author's.
+  if (policies) sent.Erase("spec", "affinity");
   std::string lost = FirstLost(sent.pod(), *commit.after, "");
   if (!lost.empty()) violations.push_back(At(commit, "I5", "admission changed " + lost));
 }

@@ -16,7 +16,7 @@ void CheckUserFields(const PodChange& change, bool policies, Violations& violati
 
 // The same for the creation of a pod, if the commit says what was sent: admission by the webhooks
 // keeps each member of it.
-void CheckAdmission(const Commit& commit, Violations& violations);
+void CheckAdmission(const Commit& commit, bool policies, Violations& violations);
 
 // The first differences, as JSON pointers; "" if there are none. What the API server itself sets
 // does not count: resourceVersion, generation, managedFields.

@@ -24,8 +24,8 @@ struct Timing {
   // (docs/operations.md: about a second), with the admission and the write of a pod.
   Time admission_lag = std::chrono::seconds(12);
   // How long a tag is cached, and how long it is used while its registry fails
-  // (docs/reference.md, Limits).
-  Time tag_cache = std::chrono::seconds(60);
+  // (docs/reference.md, Limits), by the slowest clock.
+  Time tag_cache = std::chrono::seconds(61);
   Time stale_images = std::chrono::hours(24);
   // From a failed request to a registry to the commit of the write that it causes: an attempt of
   // 30 s, the write, its retries.

@@ -32,6 +32,8 @@ class Run {
  public:
   // With the namespace shop, a ClusterPodPlacementConfig, and kImage; a minute later.
   Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
   // What the checker has found, each rule as often as it was broken.
   std::vector<std::string> Found() const;
@@ -42,6 +44,7 @@ class Run {
   Time now() const { return now_; }
   World& world() { return world_; }
   Checker& checker() { return checker_; }
+  const JudgedReleases& judged() const { return checker_.judged(); }
 
   // Writes or creates an object; returns it as stored. `sent`: see Commit.
   Json Write(const std::string& user, const std::string& group, const std::string& plural,

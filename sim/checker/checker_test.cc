@@ -87,7 +87,7 @@ TEST(CheckerTest, VersionsAscend) {
   World world;
   Checker checker(world);
   Commit commit{
-      .version = 7, .plural = "configmaps", .key = {"shop", "a"}, .after = Json::object()};
+      .version = 7, .plural = "configmaps", .key = {"shop", "a"}, .after = Share(Json::object())};
   checker.Add(commit);
   EXPECT_THAT(checker.violations(), IsEmpty());
   checker.Add(commit);
@@ -102,8 +102,8 @@ TEST(CheckerTest, RecordingThatBeginsAfterThePod) {
   checker.Add({.version = 7,
                .plural = "pods",
                .key = {"shop", "web"},
-               .before = before,
-               .after = WithoutGate(before, api::kClusterGate),
+               .before = Share(before),
+               .after = Share(WithoutGate(before, api::kClusterGate)),
                .user = kController,
                .verb = "update"});
   EXPECT_THAT(checker.violations(), IsEmpty());

@@ -19,7 +19,7 @@ void ConfigRules::Check(const Commit& commit, const Writer& writer, const Histor
                         Violations& violations) {
   if (IsOf(commit, "admissionregistration.k8s.io", "validatingwebhookconfigurations") &&
       commit.key.name == "multiarch-tuning-operator-validating-webhook-configuration")
-    configured_.Set(commit, commit.after.has_value());
+    configured_.Set(commit, commit.after != nullptr);
   if (commit.group == api::kGroup && commit.plural == "clusterpodplacementconfigs")
     CheckClusterConfig(commit, history, violations);
   // The webhook is not called for the operator, nor for a status.

@@ -13,8 +13,7 @@ namespace {
 
 // docs/reference.md, Limits: how long a pod keeps the cluster gate because of other gates.
 constexpr Time kLongestAwaiting = std::chrono::hours(7 * 24);
-// A shard's objects hold a pod at most three times shardTakeoverAfter
-// (cluster-controller/shard_watch.h).
+// README.md: pods of a shard that only appears to work wait three times shardTakeoverAfter.
 constexpr int kTakeovers = 3;
 
 std::string Seconds(Time time) {

@@ -49,7 +49,8 @@ void CheckGateWithDecision(const PodChange& change, Violations& violations) {
   for (std::string_view gate : kGates) {
     if (!HasGate(change.before, gate) && HasGate(change.after, gate))
       report("added the gate " + std::string(gate));
-    if (change.Removes(gate) && LabelOf(change.after, gate) != api::kRemoved) {
+    bool undecided = change.writer.Is(Program::kOperator) && !HasLabel(change.after, gate);
+    if (change.Removes(gate) && LabelOf(change.after, gate) != api::kRemoved && !undecided) {
       report("removed the gate " + std::string(gate) + ", and its label is \"" +
              LabelOf(change.after, gate) + "\"");
     }

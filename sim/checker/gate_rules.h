@@ -13,9 +13,10 @@ namespace sim {
 void CheckGateOrder(const PodChange& change, Violations& violations);
 
 // I2: requirement, preferences and tolerations change only in a write that removes a gate, with its
-// label; a pod without a gate of the operator is not written any more; no program of the product
-// adds a gate to a pod that exists. A pod with gates of other controllers has one write more, which
-// keeps the cluster gate and sets no toleration (docs/compatibility.md, Other scheduling gates).
+// label (the operator may remove the label instead, as it has decided nothing); a pod without a
+// gate of the operator is not written any more; no program of the product adds a gate to a pod that
+// exists. A pod with gates of other controllers has one write more, which keeps the cluster gate
+// and sets no toleration (docs/compatibility.md, Other scheduling gates).
 void CheckGateWithDecision(const PodChange& change, Violations& violations);
 
 // The write of a pod that keeps the cluster gate for the gates of other controllers.

@@ -59,6 +59,16 @@ bool IsOfExcludedScheduler(const Json& pod, const ClusterConfig& config) {
          names.end();
 }
 
+// README.md: pods are ungated when no controller has run for ten minutes.
+bool IsOutage(const Commit& commit, const History& history, const World& world) {
+  const Timeline<bool>* available = history.controller_available();
+  if (available == nullptr) return false;
+  Time length =
+      std::chrono::duration_cast<Time>(std::chrono::minutes(10) / world.timing.fastest_clock);
+  auto states = available->During(commit.at - length + world.timing.watch_lag, commit.version);
+  return std::none_of(states.begin(), states.end(), [](const bool* one) { return *one; });
+}
+
 void Merge(Placement& placed, bool& first, bool yes) {
   Placement one = yes ? Placement::kYes : Placement::kNo;
   if (first) placed = one;
@@ -247,6 +257,7 @@ void CheckTeardownIsDue(const PodChange& change, const History& history, const W
         due = due || !SelectsNamespace(**config, *state, ns, world);
     }
   }
+  due = due || IsOutage(change.commit, history, world);
   if (!due)
     violations.push_back(At(change.commit, "teardown",
                             "the operator removed a gate, and nothing "

@@ -250,6 +250,26 @@ TEST(Teardown, OfAShard) {
   EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
 }
 
+TEST(Teardown, WhileNoControllerRuns) {
+  Run run;
+  auto set_available = [&](int replicas) {
+    run.Write(kUser, "apps", "deployments",
+              {{"metadata",
+                {{"namespace", "openshift-multiarch-tuning-operator"},
+                 {"name", "pod-placement-controller"}}},
+               {"status", {{"availableReplicas", replicas}}}});
+  };
+  set_available(1);
+  Json early = run.CreatePod(Pod("early")), late = run.CreatePod(Pod("late"));
+  set_available(0);
+  run.Advance(11min);
+  run.WritePod(kOperatorUser, WithoutGate(late, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+  set_available(1);
+  run.WritePod(kOperatorUser, WithoutGate(early, api::kClusterGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+}
+
 TEST(Teardown, OfTheOperatorsNamespace) {
   Run run;
   Json pod = run.CreatePod(Pod("web"));

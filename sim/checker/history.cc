@@ -58,6 +58,11 @@ void History::Add(const Commit& commit, const Writer& writer) {
     AddConfig(commit);
   } else if (IsOf(commit, "coordination.k8s.io", "leases")) {
     AddLease(commit);
+  } else if (IsOf(commit, "apps", "deployments")) {
+    if (commit.key.name == api::kControllerName && commit.key.ns == world_.operator_namespace) {
+      controller_available_.Set(
+          commit, commit.after && kube::IntAt(*commit.after, "status.availableReplicas") > 0);
+    }
   } else if (commit.group == "kupid.gardener.cloud") {
     had_policies_ = true;
   }
@@ -76,7 +81,8 @@ void History::AddPod(const Commit& commit, const Writer& writer) {
   }
   if (IsPodChange(commit)) {
     PodChange change{commit, writer, *commit.before, pod};
-    if (writer.IsOurs() && change.Removes(api::kLocalGate)) life.local_done = true;
+    bool decides = writer.Is(Program::kShard) || writer.Is(Program::kClusterController);
+    if (decides && change.Removes(api::kLocalGate)) life.local_done = true;
     if (IsFirstDecision(change) && ChangesPlacement(change)) {
       life.first_decision = true;
       life.own_terms = ChangedTerms(change);
@@ -89,7 +95,7 @@ void History::AddPod(const Commit& commit, const Writer& writer) {
   bool waits = IsGated(pod) && OtherGates(pod).empty();
   bool waited = life.pod != nullptr && IsGated(*life.pod) && OtherGates(*life.pod).empty();
   if (waits && !waited) life.gated_since = commit.at;
-  life.pod = std::make_shared<const Json>(pod);
+  life.pod = commit.after;
 }
 
 void History::AddConfig(const Commit& commit) {

@@ -28,7 +28,8 @@ struct PodLife {
   std::string uid;
   Time created{};
   uint64_t created_version = 0;
-  // A program of the product has removed the local gate: the shard's work is done.
+  // The shard, or the cluster controller in its place, has removed the local gate: its work is
+  // done. The operator's teardown does not do it, and a label proves nothing, as users copy pods.
   bool local_done = false;
   // It has the write of a pod that waits for the gates of other controllers.
   bool first_decision = false;
@@ -39,7 +40,7 @@ struct PodLife {
   // Since when it has a gate of the operator without one of another controller.
   Time gated_since{};
   // The latest state.
-  std::shared_ptr<const Json> pod;
+  JsonRef pod;
 };
 
 // A change of a configuration that programs act on: not one of its status.
@@ -74,6 +75,11 @@ class History {
   const PodLife* LifeOf(const kube::ObjectKey& pod) const;
   const std::map<kube::ObjectKey, PodLife>& pods() const { return pods_; }
 
+  // Whether a replica of the cluster controller is available, by its Deployment; nullptr: no
+  // Deployment was ever seen.
+  const Timeline<bool>* controller_available() const {
+    return controller_available_.changes().size() > 1 ? &controller_available_ : nullptr;
+  }
   // Whether a scheduling policy exists, or existed.
   bool had_policies() const { return had_policies_; }
   // Whether a new term of the cluster controller began between these times.
@@ -98,6 +104,7 @@ class History {
   std::map<std::string, std::map<std::string, Announced>> announced_;
   // The versions of changes of configurations that were not announced.
   std::set<uint64_t> unannounced_;
+  Timeline<bool> controller_available_{false};
   std::vector<Time> leader_changes_;
   std::string leader_;
   bool had_policies_ = false;

@@ -35,9 +35,9 @@ void Recording::AddWatched(const std::string& group, const std::string& plural,
   Commit& commit = watched_[version];
   commit = {.version = version, .group = group, .plural = plural, .key = KeyOf(object), .at = at};
   if (type == "DELETED") {
-    commit.before = std::move(object);  // as it was deleted
+    commit.before = Share(std::move(object));  // as it was deleted
   } else {
-    commit.after = std::move(object);
+    commit.after = Share(std::move(object));
   }
 }
 
@@ -57,7 +57,7 @@ void Recording::AddAudit(const Json& event) {
   // With generateName, only the answer has the name.
   if (verb == "create") {
     std::get<kube::ObjectKey>(id) = KeyOf(stored);
-    written.sent = kube::ObjectAt(event, "requestObject");
+    written.sent = Share(kube::ObjectAt(event, "requestObject"));
   }
   if (verb == "delete") {
     deleted_[id].push_back(written);
@@ -69,7 +69,7 @@ void Recording::AddAudit(const Json& event) {
 
 std::vector<Commit> Recording::Commits() const {
   std::vector<Commit> commits;
-  std::map<Id, Json> objects;
+  std::map<Id, JsonRef> objects;
   std::map<Id, size_t> deletions;
   for (const auto& [version, watched] : watched_) {
     Commit commit = watched;
@@ -77,7 +77,7 @@ std::vector<Commit> Recording::Commits() const {
     auto known = objects.find(id);
     if (known != objects.end()) commit.before = known->second;
     if (commit.after) {
-      objects[id] = *commit.after;
+      objects[id] = commit.after;
     } else {
       objects.erase(id);
     }

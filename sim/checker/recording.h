@@ -37,7 +37,7 @@ class Recording {
 
   struct Written {
     std::string user, verb, subresource;
-    std::optional<Json> sent;
+    JsonRef sent;
   };
 
   std::map<uint64_t, Commit> watched_;

@@ -48,9 +48,9 @@ TEST(RecordingTest, JoinsWatchesAndAuditLog) {
   EXPECT_FALSE(commits[0].before);
   EXPECT_EQ(commits[0].user, kUser);
   EXPECT_EQ(commits[0].verb, "create");
-  EXPECT_EQ(commits[0].sent, Pod("web"));
-  EXPECT_EQ(commits[1].before, created);
-  EXPECT_EQ(commits[1].after, placed);
+  EXPECT_EQ(*commits[0].sent, Pod("web"));
+  EXPECT_EQ(*commits[1].before, created);
+  EXPECT_EQ(*commits[1].after, placed);
   EXPECT_EQ(commits[1].user, kController);
   EXPECT_EQ(commits[1].at, 2s);
   EXPECT_FALSE(commits[2].after);

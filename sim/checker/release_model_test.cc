@@ -107,6 +107,23 @@ TEST_F(ReleaseModel, ConfigIsNotAppliedAgainAfterTheShard) {
       << run_.Described();
 }
 
+TEST_F(ReleaseModel, ConfigIsAppliedAfterTheOperatorRemovedTheLocalGate) {
+  run_.SetConfig("old", Prefers({{"arm64", 75}}));
+  run_.Advance(1min);
+  run_.DeleteConfig("old");
+  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+  Json pod = run_.CreatePod(Pod("web"), true);
+  pod = run_.WritePod(kOperatorUser, WithoutGate(pod, api::kLocalGate));
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+  EXPECT_THAT(Controller(Required(pod, kBoth)), ElementsAre("I4")) << run_.Described();
+}
+
+TEST_F(ReleaseModel, ConfigIsAppliedToACopyOfAReleasedPod) {
+  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+  Json copy = run_.CreatePod(Labelled(Pod("copy"), std::string(api::kLocalGateLabel), "removed"));
+  EXPECT_THAT(Controller(Required(copy, kBoth)), ElementsAre("I4")) << run_.Described();
+}
+
 TEST_F(ReleaseModel, RulesAreNotJudged) {
   Json spec = Prefers({{"arm64", 75}});
   spec["celRules"] = Json::array({{{"name", "batch"}, {"expression", "true"}}});

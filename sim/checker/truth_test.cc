@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/checker/commit.h"
 #include "sim/checker/configs.h"
 #include "sim/checker/image_truth.h"
 #include "sim/checker/label_selection.h"
@@ -44,6 +45,16 @@ TEST(ImageTruthTest, WhileTheRegistryFails) {
   EXPECT_TRUE(images.MayFail("r.io/a", 20s, 31s));
   EXPECT_TRUE(images.MayFail("r.io/none", 41s, 42s));
   EXPECT_FALSE(images.MayFail("r.io/a", 41s, 42s));
+}
+
+TEST(CommitTest, CollectionOfAPath) {
+  Commit commit;
+  commit.SetCollection("/api/v1/pods");
+  EXPECT_EQ(commit.group, "");
+  EXPECT_EQ(commit.plural, "pods");
+  commit.SetCollection("/apis/coordination.k8s.io/v1/leases");
+  EXPECT_EQ(commit.group, "coordination.k8s.io");
+  EXPECT_EQ(commit.plural, "leases");
 }
 
 TEST(TimelineTest, ValuesDuring) {

@@ -52,6 +52,7 @@ bool MaySetAnnotation(Program program, std::string_view key) {
 
 // A label that records a decision is removed only if the images are inspected again.
 bool MayRemoveLabel(Program program, const Json& before, std::string_view key) {
+  if (program == Program::kOperator) return true;  // of those that it may set
   if (program != Program::kClusterController) return false;
   bool narrowing = LabelOf(before, api::kNodeAffinityLabel) == api::kSet;
   return key == api::kInspectErrorLabel ||

@@ -45,7 +45,7 @@ std::string Run::Described() const {
 }
 
 Json Run::Write(const std::string& user, const std::string& group, const std::string& plural,
-                Json object, const std::string& subresource, std::optional<Json> sent) {
+                Json object, const std::string& subresource, Json sent) {
   Json& metadata = object["metadata"];
   kube::ObjectKey key{kube::StringAt(object, "metadata.namespace"),
                       kube::StringAt(object, "metadata.name")};
@@ -61,12 +61,12 @@ Json Run::Write(const std::string& user, const std::string& group, const std::st
                 .verb = known == objects_.end() ? "create" : std::move(change),
                 .subresource = subresource,
                 .at = now_,
-                .sent = std::move(sent)};
-  if (known != objects_.end()) commit.before = known->second;
+                .sent = sent.is_null() ? nullptr : Share(std::move(sent))};
+  if (known != objects_.end()) commit.before = Share(known->second);
   if (commit.before) metadata["uid"] = kube::StringAt(*commit.before, "metadata.uid");
   if (!metadata.contains("uid")) metadata["uid"] = "uid-" + std::to_string(++uids_);
   metadata["resourceVersion"] = std::to_string(version_);
-  commit.after = object;
+  commit.after = Share(object);
   objects_[id] = object;
   checker_.Add(commit);
   return object;
@@ -79,7 +79,7 @@ void Run::Delete(const std::string& user, const std::string& group, const std::s
                 .group = group,
                 .plural = plural,
                 .key = {ns, name},
-                .before = objects_[id],
+                .before = Share(objects_[id]),
                 .user = user,
                 .verb = "delete",
                 .at = now_};

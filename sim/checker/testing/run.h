@@ -46,10 +46,10 @@ class Run {
   Checker& checker() { return checker_; }
   const JudgedReleases& judged() const { return checker_.judged(); }
 
-  // Writes or creates an object; returns it as stored. `sent`: see Commit.
+  // Writes or creates an object; returns it as stored. `sent`: see Commit; null: not
+  // known.
   Json Write(const std::string& user, const std::string& group, const std::string& plural,
-             Json object, const std::string& subresource = "",
-             std::optional<Json> sent = std::nullopt);
+             Json object, const std::string& subresource = "", Json sent = nullptr);
   Json WritePod(const std::string& user, Json pod) {
     return Write(user, "", "pods", std::move(pod));
   }

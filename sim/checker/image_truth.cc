@@ -77,8 +77,4 @@ bool ImageTruth::MayFail(const std::string& reference, Time from, Time to) const
   return false;
 }
 
-bool ImageTruth::MustFail(const std::string& reference, Time from, Time to) const {
-  return Found(reference, from, to, Time::zero()).empty();
-}
-
 }  // namespace sim

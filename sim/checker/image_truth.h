@@ -53,8 +53,6 @@ class ImageTruth {
   std::vector<Image> Found(const std::string& reference, Time from, Time to, Time stale_for) const;
   // Whether an inspection may have failed between these times.
   bool MayFail(const std::string& reference, Time from, Time to) const;
-  // Whether an inspection must have failed, at every time between these.
-  bool MustFail(const std::string& reference, Time from, Time to) const;
 
  private:
   template <typename T>

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -97,6 +98,7 @@ class Scene {
       image.platforms.push_back({os, architecture});
       platforms.platforms.push_back({.os = os, .architecture = architecture});
     }
+    std::sort(platforms.platforms.begin(), platforms.platforms.end());
     run_.world().images.SetPlatforms(reference, run_.now(), image);
     images_[reference] = std::make_shared<const placement::ImagePlatforms>(platforms);
   }

@@ -34,7 +34,7 @@ class Attempts : public testing::Test {
     run_.WritePod(kController, WithoutGate(Failed(pod, attempts), api::kClusterGate));
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 TEST_F(Attempts, FiveInTheRetryPeriod) {
@@ -104,7 +104,7 @@ class Takeover : public testing::Test {
     run_.WritePod(kController, WithoutGate(Placed(pod, {"amd64", "arm64"}), api::kLocalGate));
   }
 
-  Run run_;
+  TestRun run_;
   Json pod_;
 };
 

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-void SendEvent(Run& run, const std::string& name, const Json& pod, const std::string& reason,
+void SendEvent(TestRun& run, const std::string& name, const Json& pod, const std::string& reason,
                int count = 1) {
   run.Write(kController, "", "events",
             {{"metadata", {{"namespace", "shop"}, {"name", name}}},
@@ -33,7 +33,7 @@ class Events : public testing::Test {
     return run_.WritePod(kController, Placed(pod, {"amd64", "arm64"}));
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 TEST_F(Events, OneForEachRelease) {
@@ -71,7 +71,7 @@ TEST_F(Events, OfTheOperatorsTeardownAreNone) {
 }
 
 TEST(Rest, OnlyLeasesAreWritten) {
-  Run run;
+  TestRun run;
   Json lease = {{"metadata", {{"namespace", "shop"}, {"name", "pod-placement-shard-controller"}}}};
   Json service = {{"metadata", {{"namespace", "shop"}, {"name", "pod-placement-shard-web-hook"}}}};
   run.Write(kOperatorUser, "", "services", service);
@@ -111,7 +111,7 @@ TEST(CheckerTest, RecordingThatBeginsAfterThePod) {
 }
 
 TEST(CheckerTest, ViolationNamesEverything) {
-  Run run;
+  TestRun run;
   run.Advance(1500ms);
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kController, Gated(pod, api::kLocalGate));

@@ -26,7 +26,7 @@ class ConfigRulesTest : public testing::Test {
     run_.Advance(1min);
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 TEST_F(ConfigRulesTest, AnnouncedConfig) {
@@ -107,7 +107,7 @@ class StatusRulesTest : public testing::Test {
     return run_.Found();
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 TEST_F(StatusRulesTest, OfThePresentGeneration) {

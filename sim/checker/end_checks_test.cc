@@ -17,7 +17,7 @@ using testing::IsEmpty;
 constexpr char kOperatorNs[] = "openshift-multiarch-tuning-operator";
 constexpr char kAdmission[] = "admissionregistration.k8s.io";
 
-std::vector<std::string> AtEnd(Run& run, Time faults_ended = {}) {
+std::vector<std::string> AtEnd(TestRun& run, Time faults_ended = {}) {
   run.Finish(faults_ended);
   return run.Found();
 }
@@ -25,7 +25,7 @@ std::vector<std::string> AtEnd(Run& run, Time faults_ended = {}) {
 // ---- I3
 
 TEST(NoPodWaits, ReleasedPodDoesNot) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kController, Placed(pod, {"amd64", "arm64"}));
   run.Advance(1h);
@@ -33,14 +33,14 @@ TEST(NoPodWaits, ReleasedPodDoesNot) {
 }
 
 TEST(NoPodWaits, GatedPodDoes) {
-  Run run;
+  TestRun run;
   run.CreatePod(Pod("web"));
   run.Advance(1h);
   EXPECT_THAT(AtEnd(run), ElementsAre("I3")) << run.Described();
 }
 
 TEST(NoPodWaits, DeletedPodDoesNot) {
-  Run run;
+  TestRun run;
   run.CreatePod(Pod("web"));
   run.Delete(kUser, "", "pods", "shop", "web");
   run.Advance(1h);
@@ -48,14 +48,14 @@ TEST(NoPodWaits, DeletedPodDoesNot) {
 }
 
 TEST(NoPodWaits, TimeSinceTheLastFaultCounts) {
-  Run run;
+  TestRun run;
   run.CreatePod(Pod("web"));
   run.Advance(1h);
   EXPECT_THAT(AtEnd(run, run.now() - 1min), IsEmpty()) << run.Described();
 }
 
 TEST(NoPodWaits, TimesOfTheConfigurationCount) {
-  Run run;
+  TestRun run;
   run.SetCluster({{"inspectionRetryPeriod", "1h"}});
   run.CreatePod(Pod("web"));
   run.Advance(1h);
@@ -63,21 +63,21 @@ TEST(NoPodWaits, TimesOfTheConfigurationCount) {
 }
 
 TEST(NoPodWaits, GatesOfOtherControllersAreAReason) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Gated(Pod("web"), "kueue.x-k8s.io/admission"));
   run.Advance(24h);
   EXPECT_THAT(AtEnd(run), IsEmpty()) << run.Described();
 }
 
 TEST(NoPodWaits, GatesOfOtherControllersForSevenDays) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Gated(Pod("web"), "kueue.x-k8s.io/admission"));
   run.Advance(8 * 24h);
   EXPECT_THAT(AtEnd(run), ElementsAre("I3")) << run.Described();
 }
 
 TEST(NoPodWaits, LocalGateWaitsForNobody) {
-  Run run;
+  TestRun run;
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
   run.CreatePod(Gated(Pod("web"), "kueue.x-k8s.io/admission"), /*local=*/true);
   run.Advance(1h);
@@ -85,7 +85,7 @@ TEST(NoPodWaits, LocalGateWaitsForNobody) {
 }
 
 TEST(NoPodWaits, RefusedWritesAreAReason) {
-  Run run;
+  TestRun run;
   run.CreatePod(Pod("web"));
   run.Advance(1h);
   run.world().refusals.Add(kController, {"shop", "web"}, run.now() - 10s);
@@ -93,7 +93,7 @@ TEST(NoPodWaits, RefusedWritesAreAReason) {
 }
 
 TEST(NoPodWaits, WithoutConfigurationOnlyThePodsOfAuthorsDo) {
-  Run run;
+  TestRun run;
   run.CreatePod(Pod("web"));
   Json mine = Pod("mine");
   mine["spec"]["schedulingGates"] = Json::array({{{"name", std::string(api::kClusterGate)}}});
@@ -133,7 +133,7 @@ class LeftoversTest : public testing::Test {
                 "pod-placement-announcements");
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 TEST_F(LeftoversTest, NothingMustGoWhileItIsConfigured) {

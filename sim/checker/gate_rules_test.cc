@@ -15,7 +15,7 @@ using testing::IsEmpty;
 constexpr char kOtherGate[] = "kueue.x-k8s.io/admission";
 
 TEST(GateRules, KeptByShardAndClusterController) {
-  Run run;
+  TestRun run;
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
   Json pod = run.CreatePod(Pod("web"), /*local=*/true);
   pod = run.WritePod(
@@ -28,7 +28,7 @@ TEST(GateRules, KeptByShardAndClusterController) {
 }
 
 TEST(GateRules, ClusterGateRemovedBeforeLocalGate) {
-  Run run;
+  TestRun run;
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
   Json pod = run.CreatePod(Pod("web"), /*local=*/true);
   run.WritePod(kController,
@@ -37,7 +37,7 @@ TEST(GateRules, ClusterGateRemovedBeforeLocalGate) {
 }
 
 TEST(GateRules, ClusterGateRemovedByAnotherClientIsNoViolation) {
-  Run run;
+  TestRun run;
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
   Json pod = run.CreatePod(Pod("web"), /*local=*/true);
   run.WritePod(kUser, WithoutGate(pod, api::kClusterGate));
@@ -45,14 +45,14 @@ TEST(GateRules, ClusterGateRemovedByAnotherClientIsNoViolation) {
 }
 
 TEST(GateRules, ClusterGateRemovedByShard) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kShardOfShop, Placed(pod, {"amd64", "arm64"}));
   EXPECT_THAT(run.Found(), Contains("I1")) << run.Described();
 }
 
 TEST(GateRules, GateRemovedWithoutItsLabel) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kController, Labelled(Placed(pod, {"amd64", "arm64"}),
                                      std::string(api::kClusterGateLabel), "gated"));
@@ -60,14 +60,14 @@ TEST(GateRules, GateRemovedWithoutItsLabel) {
 }
 
 TEST(GateRules, RequirementSetBeforeTheGateGoes) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kController, Required(pod, {"amd64", "arm64"}));
   EXPECT_THAT(run.Found(), ElementsAre("I2")) << run.Described();
 }
 
 TEST(GateRules, PodWrittenAfterItsRelease) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   pod = run.WritePod(kController, Placed(pod, {"amd64", "arm64"}));
   run.WritePod(kUser, Labelled(pod, "app", "web"));
@@ -77,14 +77,14 @@ TEST(GateRules, PodWrittenAfterItsRelease) {
 }
 
 TEST(GateRules, GateAdded) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kController, Gated(pod, api::kLocalGate));
   EXPECT_THAT(run.Found(), ElementsAre("I2")) << run.Described();
 }
 
 TEST(GateRules, FirstDecisionOfAPodWithOtherGates) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Gated(Pod("web"), kOtherGate));
   pod = run.WritePod(kController, Required(pod, {"amd64", "arm64"}));
   pod = run.WritePod(kUser, WithoutGate(pod, kOtherGate));
@@ -94,7 +94,7 @@ TEST(GateRules, FirstDecisionOfAPodWithOtherGates) {
 }
 
 TEST(GateRules, TolerationsBeforeTheLastGate) {
-  Run run;
+  TestRun run;
   run.SetCluster({{"plugins", {{"architectureTolerations", {{"enabled", true}}}}}});
   run.Advance(std::chrono::minutes(1));
   Json pod = run.CreatePod(Gated(Pod("web"), kOtherGate));
@@ -103,7 +103,7 @@ TEST(GateRules, TolerationsBeforeTheLastGate) {
 }
 
 TEST(GateRules, SecondFirstDecision) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Gated(Pod("web"), kOtherGate));
   pod = run.WritePod(kController, Required(pod, {"amd64", "arm64"}));
   run.WritePod(kController, Requiring(pod, "kubernetes.io/arch", {"amd64"}));

@@ -28,13 +28,13 @@ Json Selecting(Json pod, const std::string& key, const std::string& value) {
   return pod;
 }
 
-std::vector<std::string> GatedBy(Run& run, const Json& pod, bool local = false) {
+std::vector<std::string> GatedBy(TestRun& run, const Json& pod, bool local = false) {
   run.CreatePod(pod, local);
   return run.Found();
 }
 
 TEST(GatesAdded, ToAnOrdinaryPod) {
-  Run run;
+  TestRun run;
   EXPECT_THAT(GatedBy(run, Pod("web")), IsEmpty()) << run.Described();
 }
 
@@ -49,13 +49,13 @@ TEST(GatesAdded, ToPodsThatAreNeverPlaced) {
        {bound, own, Labelled(Pod("operand"), std::string(api::kOperandLabel), "shard"),
         Labelled(Pod("out"), kExclude),
         Selecting(Pod("plane"), "node-role.kubernetes.io/master", ""), system}) {
-    Run run;
+    TestRun run;
     EXPECT_THAT(GatedBy(run, pod), Contains("gating")) << run.Described();
   }
 }
 
 TEST(GatesAdded, ToAPodOfADaemonSet) {
-  Run run;
+  TestRun run;
   Json pod = Controlled(Pod("agent"), "DaemonSet");
   // An author may say so.
   EXPECT_THAT(GatedBy(run, pod), IsEmpty()) << run.Described();
@@ -66,7 +66,7 @@ TEST(GatesAdded, ToAPodOfADaemonSet) {
 }
 
 TEST(GatesAdded, InANamespaceThatIsNotSelected) {
-  Run run;
+  TestRun run;
   run.SetCluster({{"namespaceSelector", {{"matchLabels", {{"tier", "web"}}}}}});
   // An API server learns of it with a delay.
   EXPECT_THAT(GatedBy(run, Pod("web-1")), IsEmpty()) << run.Described();
@@ -77,21 +77,21 @@ TEST(GatesAdded, InANamespaceThatIsNotSelected) {
 }
 
 TEST(GatesAdded, WithoutConfiguration) {
-  Run run;
+  TestRun run;
   run.DeleteCluster();
   run.Advance(1min);
   EXPECT_THAT(GatedBy(run, Pod("web")), ElementsAre("gating")) << run.Described();
 }
 
 TEST(GatesAdded, InANamespaceThatOptsOut) {
-  Run run;
+  TestRun run;
   run.SetNamespace("shop", {{kExclude, ""}});
   run.Advance(1min);
   EXPECT_THAT(GatedBy(run, Pod("web")), ElementsAre("gating")) << run.Described();
 }
 
 TEST(GatesAdded, InAnExcludedNamespace) {
-  Run run;
+  TestRun run;
   run.world().excluded_prefixes = {"sh"};
   EXPECT_THAT(GatedBy(run, Pod("web-1")), ElementsAre("gating")) << run.Described();
   run.SetNamespace("shop", {{"multiarch.openshift.io/include-pod-placement", ""}});
@@ -99,7 +99,7 @@ TEST(GatesAdded, InAnExcludedNamespace) {
 }
 
 TEST(GatesAdded, ForAnExcludedScheduler) {
-  Run run;
+  TestRun run;
   run.SetCluster({{"excludedSchedulerNames", Json::array({"batch"})}});
   run.Advance(1min);
   Json pod = Pod("web");
@@ -108,7 +108,7 @@ TEST(GatesAdded, ForAnExcludedScheduler) {
 }
 
 TEST(GatesAdded, LocallyByAConfigThatSelectsThePod) {
-  Run run;
+  TestRun run;
   Json spec = Prefers({{"arm64", 75}});
   spec["labelSelector"] = {{"matchLabels", {{"app", "web"}}}};
   run.SetConfig("arm", spec);
@@ -118,13 +118,13 @@ TEST(GatesAdded, LocallyByAConfigThatSelectsThePod) {
 }
 
 TEST(GatesAdded, LocallyByAConfigWithoutPreferences) {
-  Run run;
+  TestRun run;
   run.SetConfig("taints", {{"plugins", {{"architectureTolerations", {{"enabled", true}}}}}});
   EXPECT_THAT(GatedBy(run, Pod("web"), true), ElementsAre("gating")) << run.Described();
 }
 
 TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
-  Run run;
+  TestRun run;
   Json pod = Selecting(Pod("web-1"), "kubernetes.io/arch", "amd64");
   EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
@@ -150,7 +150,7 @@ class GatesMissing : public testing::Test {
     return run_.Found();
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 TEST_F(GatesMissing, BothGates) {
@@ -184,7 +184,7 @@ TEST_F(GatesMissing, SoonAfterAFault) {
 }
 
 TEST(IgnoredPods, IgnoredPodsLoseOnlyTheirGates) {
-  Run run;
+  TestRun run;
   Json out = run.CreatePod(Pod("out"));
   out = run.WritePod(kUser, Labelled(out, kExclude));
   run.WritePod(kController, WithoutGate(out, api::kClusterGate));
@@ -198,14 +198,14 @@ TEST(IgnoredPods, IgnoredPodsLoseOnlyTheirGates) {
 }
 
 TEST(IgnoredPods, OthersDoNotOnlyLoseTheirGates) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
   EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
 }
 
 TEST(IgnoredPods, RefusedPodsMayLoseOnlyTheirGates) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.world().refusals.Add(kController, {"shop", "web"}, run.now());
   run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
@@ -213,7 +213,7 @@ TEST(IgnoredPods, RefusedPodsMayLoseOnlyTheirGates) {
 }
 
 TEST(IgnoredPods, PodsThatTheirAuthorHasGatedFollowTheirNamespace) {
-  Run run;
+  TestRun run;
   run.SetNamespace("shop", {{kExclude, ""}});
   run.Advance(1min);
   Json mine = Pod("mine");
@@ -231,14 +231,14 @@ TEST(IgnoredPods, PodsThatTheirAuthorHasGatedFollowTheirNamespace) {
 }
 
 TEST(Teardown, OperatorRemovesGatesOnlyThen) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));
   EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
 }
 
 TEST(Teardown, OfAShard) {
-  Run run;
+  TestRun run;
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
   Json first = run.CreatePod(Pod("web-1"), /*local=*/true);
   Json second = run.CreatePod(Pod("web-2"), /*local=*/true);
@@ -251,7 +251,7 @@ TEST(Teardown, OfAShard) {
 }
 
 TEST(Teardown, WhileNoControllerRuns) {
-  Run run;
+  TestRun run;
   auto set_available = [&](int replicas) {
     run.Write(kUser, "apps", "deployments",
               {{"metadata",
@@ -271,7 +271,7 @@ TEST(Teardown, WhileNoControllerRuns) {
 }
 
 TEST(Teardown, OfTheOperatorsNamespace) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Pod("web"));
   run.SetNamespace("openshift-multiarch-tuning-operator", Json::object(), /*deleting=*/true);
   run.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));

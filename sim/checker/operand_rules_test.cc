@@ -33,19 +33,19 @@ Json Deployment() {
 }
 
 TEST(OperandRules, OperandWithoutGate) {
-  Run run;
+  TestRun run;
   run.WritePod(kReplicaSets, Operand());
   EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
 }
 
 TEST(OperandRules, OperandWithGate) {
-  Run run;
+  TestRun run;
   run.WritePod(kReplicaSets, Gated(Operand(), api::kLocalGate));
   EXPECT_THAT(run.Found(), ElementsAre("I8")) << run.Described();
 }
 
 TEST(OperandRules, GateThatItsAuthorHasSentIsRemoved) {
-  Run run;
+  TestRun run;
   Json sent = Gated(Operand(), api::kClusterGate);
   Json pod = run.Write(kUser, "", "pods", sent, "", sent);
   run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
@@ -54,13 +54,13 @@ TEST(OperandRules, GateThatItsAuthorHasSentIsRemoved) {
 }
 
 TEST(OperandRules, RestrictedTemplateWithTheLabel) {
-  Run run;
+  TestRun run;
   run.Write(kOperatorUser, "apps", "deployments", Deployment());
   EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
 }
 
 TEST(OperandRules, TemplateWithoutTheLabel) {
-  Run run;
+  TestRun run;
   Json deployment = Deployment();
   deployment["spec"]["template"]["metadata"].erase("labels");
   run.Write(kOperatorUser, "apps", "deployments", deployment);
@@ -69,14 +69,14 @@ TEST(OperandRules, TemplateWithoutTheLabel) {
 
 TEST(OperandRules, TemplateThatIsNotRestricted) {
   for (const char* field : {"allowPrivilegeEscalation", "capabilities"}) {
-    Run run;
+    TestRun run;
     Json deployment = Deployment();
     deployment["spec"]["template"]["spec"]["containers"][0]["securityContext"].erase(field);
     run.Write(kOperatorUser, "apps", "deployments", deployment);
     EXPECT_THAT(run.Found(), ElementsAre("I8")) << field << run.Described();
   }
   for (const char* field : {"runAsNonRoot", "seccompProfile"}) {
-    Run run;
+    TestRun run;
     Json deployment = Deployment();
     deployment["spec"]["template"]["spec"]["securityContext"].erase(field);
     run.Write(kOperatorUser, "apps", "deployments", deployment);

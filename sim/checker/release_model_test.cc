@@ -29,7 +29,7 @@ class ReleaseModel : public testing::Test {
     return run_.Found();
   }
 
-  Run run_;
+  TestRun run_;
 };
 
 // ---- Preferences of PodPlacementConfigs.

@@ -79,7 +79,7 @@ TEST(Rights, WhoWritesWhatWhere) {
       {kUser, "", "secrets", "shop", "pull-secret", "", true},
   };
   for (const Case& row : cases) {
-    Run run;
+    TestRun run;
     Json object = Object(row.ns, row.name);
     run.Write(row.user, row.group, row.plural, object, row.subresource);
     EXPECT_EQ(run.Found().empty(), row.allowed)
@@ -89,7 +89,7 @@ TEST(Rights, WhoWritesWhatWhere) {
 }
 
 TEST(Rights, ShardInAnotherNamespace) {
-  Run run;
+  TestRun run;
   run.SetNamespace("bank", Json::object());
   Json pod = Gated(Pod("web"), "multiarch.openshift.io/local-scheduling-gate");
   pod["metadata"]["namespace"] = "bank";
@@ -99,7 +99,7 @@ TEST(Rights, ShardInAnotherNamespace) {
 }
 
 TEST(Rights, JobsWhileTheRoleIsBound) {
-  Run run;
+  TestRun run;
   run.Write(kUser, "batch", "jobs", Object("shop", "sum"));
   run.Write(kOperatorUser, "rbac.authorization.k8s.io", "clusterrolebindings",
             Object("", "pod-placement-suspended-jobs"));
@@ -113,7 +113,7 @@ TEST(Rights, JobsWhileTheRoleIsBound) {
 }
 
 TEST(Rights, OperatorLeavesTheSpecOfConfigurations) {
-  Run run;
+  TestRun run;
   Json object = run.Write(kUser, "multiarch.openshift.io", "clusterpodplacementconfigs",
                           Object("", "cluster"));
   object["metadata"]["finalizers"] = Json::array({"finalizers.multiarch.openshift.io/x"});
@@ -128,7 +128,7 @@ TEST(Rights, OperatorLeavesTheSpecOfConfigurations) {
 }
 
 TEST(Rights, OneAuthorityForEachNamespace) {
-  Run run;
+  TestRun run;
   auto secret = [&](const std::string& ns, const std::string& authority) {
     Json object = Object(ns, "pod-placement-shard-web-hook");
     object["data"] = {{"ca.crt", authority}};

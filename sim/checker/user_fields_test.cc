@@ -56,7 +56,7 @@ class UserFields : public testing::Test {
     return run_.Found();
   }
 
-  Run run_;
+  TestRun run_;
   Json gated_, placed_;
 };
 
@@ -121,7 +121,7 @@ TEST_F(UserFields, TolerationLost) {
 }
 
 TEST(UserFieldsOfGates, GateOfAnotherControllerRemoved) {
-  Run run;
+  TestRun run;
   Json pod = run.CreatePod(Gated(Pod("web"), "kueue.x-k8s.io/admission"));
   run.WritePod(kController,
                WithoutGate(Placed(pod, {"amd64", "arm64"}), "kueue.x-k8s.io/admission"));
@@ -140,7 +140,7 @@ TEST_F(UserFields, StatusLost) {
 }
 
 TEST(UserFieldsOfShard, SetsNoRequirement) {
-  Run run;
+  TestRun run;
   run.SetConfig("arm", Prefers({{"arm64", 75}}));
   Json pod = run.CreatePod(Pod("web"), /*local=*/true);
   pod = Preferring(pod, "arm64", 75, "PodPlacementConfig-arm");
@@ -150,7 +150,7 @@ TEST(UserFieldsOfShard, SetsNoRequirement) {
 }
 
 TEST(UserFieldsOfOperator, SetsNothingButGatesAndLabels) {
-  Run run;
+  TestRun run;
   run.SetCluster(Json::object(), /*deleting=*/true);
   Json pod = run.CreatePod(Pod("web"));
   Json other = run.CreatePod(Pod("other"));
@@ -161,7 +161,7 @@ TEST(UserFieldsOfOperator, SetsNothingButGatesAndLabels) {
 }
 
 TEST(UserFieldsOfPolicies, CriteriaMayBeAdded) {
-  Run run;
+  TestRun run;
   run.Write(kUser, "kupid.gardener.cloud", "clusterpodschedulingpolicies",
             {{"metadata", {{"name", "zones"}}}});
   Json pod = run.CreatePod(Pod("web"));
@@ -173,7 +173,7 @@ TEST(UserFieldsOfPolicies, CriteriaMayBeAdded) {
 }
 
 TEST(UserFieldsOfAdmission, KeepsWhatWasSent) {
-  Run run;
+  TestRun run;
   Json sent = PodOfUser();
   run.CreatePod(sent);
   EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();

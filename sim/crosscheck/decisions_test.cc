@@ -68,7 +68,7 @@ class Scene {
       ReleaseFromCluster(pod, failed);
     }
   }
-  const Run& run() const { return run_; }
+  const TestRun& run() const { return run_; }
 
  private:
   bool OneIn(int n) { return random_() % static_cast<unsigned>(n) == 0; }
@@ -242,7 +242,7 @@ class Scene {
   }
 
   std::mt19937 random_;
-  Run run_;
+  TestRun run_;
   std::map<std::string, placement::SharedPlatforms> images_;
   api::ClusterPodPlacementConfig cluster_;
   std::vector<api::PodPlacementConfig> configs_;

@@ -22,7 +22,7 @@ Json& NodeAffinity(Json& pod) { return pod["spec"]["affinity"]["nodeAffinity"]; 
 
 }  // namespace
 
-Run::Run() {
+TestRun::TestRun() {
   world_.images.SetPlatforms(
       kImage, 0s,
       Image{.platforms = {{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}}});
@@ -32,20 +32,20 @@ Run::Run() {
   Advance(1min);
 }
 
-std::vector<std::string> Run::Found() const {
+std::vector<std::string> TestRun::Found() const {
   std::vector<std::string> rules;
   for (const Violation& violation : checker_.violations()) rules.push_back(violation.rule);
   return rules;
 }
 
-std::string Run::Described() const {
+std::string TestRun::Described() const {
   std::string text;
   for (const Violation& violation : checker_.violations()) text += Describe(violation) + "\n";
   return text;
 }
 
-Json Run::Write(const std::string& user, const std::string& group, const std::string& plural,
-                Json object, const std::string& subresource, Json sent) {
+Json TestRun::Write(const std::string& user, const std::string& group, const std::string& plural,
+                    Json object, const std::string& subresource, Json sent) {
   Json& metadata = object["metadata"];
   kube::ObjectKey key{kube::StringAt(object, "metadata.namespace"),
                       kube::StringAt(object, "metadata.name")};
@@ -72,8 +72,8 @@ Json Run::Write(const std::string& user, const std::string& group, const std::st
   return object;
 }
 
-void Run::Delete(const std::string& user, const std::string& group, const std::string& plural,
-                 const std::string& ns, const std::string& name) {
+void TestRun::Delete(const std::string& user, const std::string& group, const std::string& plural,
+                     const std::string& ns, const std::string& name) {
   Id id{group, plural, ns, name};
   Commit commit{.version = ++version_,
                 .group = group,
@@ -87,17 +87,17 @@ void Run::Delete(const std::string& user, const std::string& group, const std::s
   checker_.Add(commit);
 }
 
-void Run::SetCluster(Json spec, bool deleting) {
+void TestRun::SetCluster(Json spec, bool deleting) {
   Json object = {{"metadata", {{"name", "cluster"}}}, {"spec", std::move(spec)}};
   if (deleting) object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   Write(kUser, std::string(api::kGroup), "clusterpodplacementconfigs", std::move(object));
 }
 
-void Run::DeleteCluster() {
+void TestRun::DeleteCluster() {
   Delete(kUser, std::string(api::kGroup), "clusterpodplacementconfigs", "", "cluster");
 }
 
-void Run::SetConfig(const std::string& name, Json spec, bool announced) {
+void TestRun::SetConfig(const std::string& name, Json spec, bool announced) {
   int64_t generation = ++generations_[name];
   std::string uid = "config-" + name;
   if (announced) {
@@ -123,17 +123,17 @@ void Run::SetConfig(const std::string& name, Json spec, bool announced) {
   Write(kUser, group, plural, std::move(object));
 }
 
-void Run::DeleteConfig(const std::string& name) {
+void TestRun::DeleteConfig(const std::string& name) {
   Delete(kUser, std::string(api::kGroup), "podplacementconfigs", "shop", name);
 }
 
-void Run::SetNamespace(const std::string& name, Json labels, bool deleting) {
+void TestRun::SetNamespace(const std::string& name, Json labels, bool deleting) {
   Json object = {{"metadata", {{"name", name}, {"labels", std::move(labels)}}}};
   if (deleting) object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   Write(kUser, "", "namespaces", std::move(object));
 }
 
-Json Run::CreatePod(Json pod, bool local) {
+Json TestRun::CreatePod(Json pod, bool local) {
   Json gated = Gated(pod, api::kClusterGate);
   gated = Labelled(gated, Key("node-affinity"), "not-set");
   gated = Labelled(gated, Key("preferred-node-affinity"), "not-set");
@@ -141,7 +141,7 @@ Json Run::CreatePod(Json pod, bool local) {
   return Write(kUser, "", "pods", gated, "", pod);
 }
 
-void Run::Finish(Time faults_ended, const EventCounters& counters) {
+void TestRun::Finish(Time faults_ended, const EventCounters& counters) {
   checker_.Finish({.at = now_, .faults_ended = faults_ended}, counters);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Run: a hand-made history for tests of the checker. Keeps the objects, so that each write is a
+// TestRun: a hand-made history for tests of the checker. Keeps the objects, so that each write is a
 // commit with what was there before, and writes pods as the documents say a program does; a test
 // changes one thing and expects the violation.
 //
-//   Run run;                                    // namespace shop, ClusterPodPlacementConfig
+//   TestRun run;                                    // namespace shop, ClusterPodPlacementConfig
 //   Json pod = run.CreatePod("web");            // gated by admission
 //   run.Write(kClusterController, Placed(pod, {"amd64", "arm64"}));
 //   EXPECT_THAT(run.Found(), ElementsAre());
@@ -28,12 +28,12 @@ inline constexpr char kUser[] = "alice";
 // An image for amd64 and arm64.
 inline constexpr char kImage[] = "r.io/app:1";
 
-class Run {
+class TestRun {
  public:
   // With the namespace shop, a ClusterPodPlacementConfig, and kImage; a minute later.
-  Run();
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  TestRun();
+  TestRun(const TestRun&) = delete;
+  TestRun& operator=(const TestRun&) = delete;
 
   // What the checker has found, each rule as often as it was broken.
   std::vector<std::string> Found() const;

@@ -285,10 +285,11 @@ class Judge {
 
   // `tolerated`: the architectures by each allowed answer; none of them: no tolerations.
   void CheckTolerations(std::set<Architectures> tolerated, bool refused) {
-    std::multiset<std::string> added = AddedTolerations(change_.before, change_.after);
+    const std::multiset<std::string> added = AddedTolerations(change_.before, change_.after);
     bool last_gate = !IsGated(change_.after) && OtherGates(change_.after).empty();
     if (added.empty() && (refused || !last_gate)) return;
     if (tolerated.empty() || !last_gate) tolerated = {Architectures()};
+    Alternatives alternatives;
     for (const Architectures& architectures : tolerated) {
       for (const NamespaceConfigs* all : configs_) {
         InForce in_force = InForceOf(*all);
@@ -300,16 +301,21 @@ class Judge {
         for (const auto* cluster : cluster_configs_) {
           const std::optional<TolerationPlugin>& plugin =
               decides != selected.end() ? (*decides)->tolerations : (*cluster)->tolerations;
-          if (added == (plugin ? TolerationsFor(*plugin, change_.before, architectures)
-                               : std::multiset<std::string>()))
-            return;
+          std::multiset<std::string> wanted;
+          if (plugin) wanted = TolerationsFor(*plugin, change_.before, architectures);
+          alternatives.Try(added == wanted ? ""
+                                           : "added the tolerations " + ListOf(added) +
+                                                 " instead of " + ListOf(wanted));
         }
       }
     }
+    if (!alternatives.kept()) Report(alternatives.Describe());
+  }
+
+  static std::string ListOf(const std::multiset<std::string>& items) {
     std::string text;
-    for (const std::string& toleration : added) text += " " + toleration;
-    Report("added the tolerations" + (text.empty() ? " of no plugin" : text) +
-           ", which no configuration in force allows");
+    for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+    return text.empty() ? "none" : text;
   }
 
   // ---- Images.

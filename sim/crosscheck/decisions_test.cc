@@ -69,6 +69,13 @@ class Scene {
     }
   }
   const TestRun& run() const { return run_; }
+  // For the message of a failed expectation.
+  std::string Describe() const {
+    std::string text = "cluster: " + kube::DumpJson(api::SpecToJson(cluster_.spec)) + "\n";
+    for (const api::PodPlacementConfig& config : configs_)
+      text += config.metadata().name() + ": " + kube::DumpJson(api::SpecToJson(config.spec)) + "\n";
+    return text + kube::PrettyJson(run_.Stored("", "pods", "shop", "web"));
+  }
 
  private:
   bool OneIn(int n) { return random_() % static_cast<unsigned>(n) == 0; }
@@ -256,8 +263,9 @@ TEST(Decisions, OfTheProductAreThoseOfTheDocuments) {
   for (unsigned seed = 0; seed < kSeeds && different < kShown; ++seed) {
     Scene scene(seed);
     scene.Play();
-    EXPECT_THAT(scene.run().Found(), testing::IsEmpty()) << "seed " << seed << "\n"
-                                                         << scene.run().Described();
+    EXPECT_THAT(scene.run().Found(), testing::IsEmpty())
+        << "seed " << seed << "\n"
+        << scene.run().Described() << scene.Describe();
     if (!scene.run().Found().empty()) ++different;
     judged += scene.run().judged().judged;
     for (const auto& [why, count] : scene.run().judged().not_judged) not_judged += count;

@@ -154,7 +154,9 @@ std::string ExpressionText(std::string_view key, const std::string& op,
 Expressions Wanted(const TermAnswer& answer) {
   if (answer.architectures.empty())
     return {ExpressionText(api::kNoSupportedArchLabel, "Exists", {})};
-  Expressions wanted = {ExpressionText(api::kArchLabel, "In", answer.architectures)};
+  Expressions wanted;
+  if (!answer.only_systems)
+    wanted.insert(ExpressionText(api::kArchLabel, "In", answer.architectures));
   if (!answer.systems.empty()) wanted.insert(ExpressionText(api::kOsLabel, "In", answer.systems));
   return wanted;
 }
@@ -298,13 +300,16 @@ RequirementAnswer Narrow(const Json& before, const std::set<size_t>& terms,
     }
     if (!known) continue;
     was.insert(known->begin(), known->end());
-    Architectures now = *known;
-    if (common)
-      now = Both(now, AnswerFor(before, required[i], *common, answer.not_judged).architectures);
-    is.insert(now.begin(), now.end());
-    if (now == *known) continue;
+    TermAnswer now{.architectures = *known};
+    if (common) {
+      now = AnswerFor(before, required[i], *common, answer.not_judged);
+      now.architectures = Both(now.architectures, *known);
+    }
+    is.insert(now.architectures.begin(), now.architectures.end());
+    now.only_systems = now.architectures == *known;
+    if (now.only_systems && now.systems.empty()) continue;
     narrower = true;
-    answer.terms[i] = TermAnswer{.architectures = std::move(now)};
+    answer.terms[i] = std::move(now);
   }
   answer.architectures = is;
   answer.labels = RequirementLabels(before);

@@ -44,6 +44,8 @@ struct TermAnswer {
   // Empty: no node can run the pod.
   Architectures architectures;
   std::set<std::string> systems;
+  // The term requires these architectures already.
+  bool only_systems = false;
 
   bool operator==(const TermAnswer&) const = default;
 };

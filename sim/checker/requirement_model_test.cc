@@ -156,6 +156,11 @@ TEST(Narrowing, KeepsWhatTheImagesStillHave) {
                  CommonOf({For({{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "s390x"}})})),
           before, before),
       "");
+  // Images that are of one other system now.
+  Image windows = For({{"windows", "amd64"}, {"windows", "arm64"}});
+  EXPECT_EQ(DiffersFrom(Narrow(before, {0}, CommonOf({windows})), before,
+                        Requiring(before, "kubernetes.io/os", {"windows"})),
+            "");
   // The user's own terms stay.
   EXPECT_EQ(DiffersFrom(Narrow(before, {}, CommonOf({kArm})), before, before), "");
   EXPECT_EQ(DiffersFrom(Narrow(before, {0}, std::nullopt), before, before), "");

@@ -86,6 +86,10 @@ MAIN_ALLOWED = {
 TEST_FOLDERS = {"e2e", "flows", "benchmark", "fuzz"}
 TESTS_ALLOWED = {"e2e", "benchmarks", "fuzz"}
 
+# Which top-level folders a folder below them may include from, besides itself: what judges the
+# product must not share its mistakes.
+FOLDERS_ALLOWED = {"sim/checker": {"kube", "api"}}
+
 
 class Target:
     def __init__(self, package, name, srcs, hdrs, deps):
@@ -198,6 +202,10 @@ def check_includes_of(root, path, name, target, home, findings):
         other = header.split("/")[0]
         if other != top and top in ALLOWED and other not in allowed:
             findings.append(f"{where}: {top}/ must not use {other}/")
+        for folder, others in FOLDERS_ALLOWED.items():
+            inside = path.startswith(f"{folder}/")
+            if inside and not header.startswith(f"{folder}/") and other not in others:
+                findings.append(f"{where}: {folder}/ must not use {other}/")
 
 
 def check_folder_cycles(root, findings):

@@ -78,6 +78,22 @@ class LintTest(unittest.TestCase):
                 "kube/sub/main.cc:1: kube/ must not use api/",
             ])
 
+    def test_the_checker_of_the_simulation_shares_no_decisions(self):
+        for header in ("placement/a.h", "sim/a.h", "api/a.h", "sim/checker/a.h"):
+            folder = os.path.dirname(header)
+            self.add(f"{folder}/BUILD.bazel",
+                     'placement_cc_library(name = "a", hdrs = ["a.h"])\n')
+            self.add(header, "")
+        self.add("sim/checker/testing/BUILD.bazel",
+                 'placement_cc_library(name = "b", srcs = ["b.cc"], deps = '
+                 '["//placement:a", "//sim:a", "//api:a", "//sim/checker:a"])\n')
+        self.add("sim/checker/testing/b.cc",
+                 '#include "api/a.h"\n#include "placement/a.h"\n#include "sim/a.h"\n'
+                 '#include "sim/checker/a.h"\n')
+        self.assertEqual(self.findings(lint.check_includes),
+                         ["sim/checker/testing/b.cc:2: sim/checker/ must not use placement/",
+                          "sim/checker/testing/b.cc:3: sim/checker/ must not use sim/"])
+
     def test_the_tests_of_a_slice_may_use_the_cluster_of_tests(self):
         self.add("e2e/BUILD.bazel", 'placement_cc_library(name = "a", hdrs = ["a.h"])\n')
         self.add("e2e/a.h", "")

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checker: judges a run by the commits in the API server's store alone. It shares no code with the
+// product but the names in api/names.h: what it expects is written from the documents.
+//
+//   sim::World world;             // filled while the run goes on
+//   sim::Checker checker(world);
+//   store.OnCommit([&](const auto& commit) { checker.Add(commit); });
+//   ...
+//   checker.BeginRest();          // everything is done, and nothing changes any more
+//   checker.Finish(end, counters);
+//   for (const sim::Violation& violation : checker.violations()) ...
+#pragma once
+
+#include <cstdint>
+
+#include "sim/checker/config_rules.h"
+#include "sim/checker/end_checks.h"
+#include "sim/checker/event_ledger.h"
+#include "sim/checker/history.h"
+#include "sim/checker/release_model.h"
+#include "sim/checker/rights.h"
+#include "sim/checker/status_rules.h"
+#include "sim/checker/violation.h"
+
+namespace sim {
+
+class Checker {
+ public:
+  // `world` outlives it. What is known of a time must be in it when a commit of that time is added.
+  explicit Checker(const World& world)
+      : world_(world),
+        history_(world),
+        rights_(world),
+        configs_(world),
+        leftovers_(world),
+        statuses_(world) {}
+
+  // Each commit, in the order of versions.
+  void Add(const Commit& commit);
+  // From now on, the programs must not write.
+  void BeginRest() { at_rest_ = true; }
+  // Once, at the end.
+  void Finish(const EndOfRun& end, const EventCounters& counters);
+
+  const Violations& violations() const { return violations_; }
+  const JudgedReleases& judged() const { return judged_; }
+  uint64_t commits() const { return commits_; }
+  const History& history() const { return history_; }
+
+ private:
+  void CheckPod(const PodChange& change);
+
+  const World& world_;
+  History history_;
+  RightsRule rights_;
+  ConfigRules configs_;
+  Leftovers leftovers_;
+  StatusRules statuses_;
+  EventLedger events_;
+  JudgedReleases judged_;
+  Violations violations_;
+  uint64_t commits_ = 0;
+  uint64_t last_version_ = 0;
+  bool at_rest_ = false;
+};
+
+}  // namespace sim

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that need no file of their own, and the checker as a whole.
+#include "sim/checker/checker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "sim/checker/testing/run.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+void SendEvent(TestRun& run, const std::string& name, const Json& pod, const std::string& reason,
+               int count = 1) {
+  run.Write(kController, "", "events",
+            {{"metadata", {{"namespace", "shop"}, {"name", name}}},
+             {"involvedObject", {{"uid", pod["metadata"]["uid"]}}},
+             {"source", {{"component", "multiarch-tuning-operator"}}},
+             {"reason", reason},
+             {"count", count}});
+}
+
+class Events : public testing::Test {
+ protected:
+  Json Release(const std::string& name) {
+    Json pod = run_.CreatePod(Pod(name));
+    return run_.WritePod(kController, Placed(pod, {"amd64", "arm64"}));
+  }
+
+  TestRun run_;
+};
+
+TEST_F(Events, OneForEachRelease) {
+  Json first = Release("web-1"), second = Release("web-2");
+  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess");
+  SendEvent(run_, "2", second, "ArchAwareSchedGateRemovalSuccess");
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+}
+
+TEST_F(Events, LostOne) {
+  Json first = Release("web-1"), second = Release("web-2");
+  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess", 2);
+  SendEvent(run_, "2", second, "ArchAwarePredicateSet");
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), ElementsAre("events")) << run_.Described();
+  EXPECT_THAT(run_.Described(), HasSubstr("shop/web-2"));
+}
+
+TEST_F(Events, CountedOnes) {
+  Release("web-1");
+  Release("web-2");
+  Json third = Release("web-3");
+  uint64_t version = std::stoull(third["metadata"]["resourceVersion"].get<std::string>());
+  run_.Finish({}, {.dropped = 1, .lost_with_process = 1, .unacknowledged = {version}});
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+}
+
+TEST_F(Events, OfTheOperatorsTeardownAreNone) {
+  run_.SetCluster(Json::object(), /*deleting=*/true);
+  Json pod = run_.CreatePod(Pod("web"));
+  run_.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+}
+
+TEST(Rest, OnlyLeasesAreWritten) {
+  TestRun run;
+  Json lease = {{"metadata", {{"namespace", "shop"}, {"name", "pod-placement-shard-controller"}}}};
+  Json service = {{"metadata", {{"namespace", "shop"}, {"name", "pod-placement-shard-web-hook"}}}};
+  run.Write(kOperatorUser, "", "services", service);
+  run.checker().BeginRest();
+  run.Write(kShardOfShop, "coordination.k8s.io", "leases", lease);
+  run.Write(kUser, "", "configmaps", service);
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+  run.Write(kOperatorUser, "", "services", service);
+  EXPECT_THAT(run.Found(), ElementsAre("rest")) << run.Described();
+}
+
+TEST(CheckerTest, VersionsAscend) {
+  World world;
+  Checker checker(world);
+  Commit commit{
+      .version = 7, .plural = "configmaps", .key = {"shop", "a"}, .after = Share(Json::object())};
+  checker.Add(commit);
+  EXPECT_THAT(checker.violations(), IsEmpty());
+  checker.Add(commit);
+  ASSERT_EQ(checker.violations().size(), 1u);
+  EXPECT_EQ(checker.violations()[0].rule, "commits");
+}
+
+TEST(CheckerTest, RecordingThatBeginsAfterThePod) {
+  World world;
+  Checker checker(world);
+  Json before = Gated(Pod("web"), api::kClusterGate);
+  checker.Add({.version = 7,
+               .plural = "pods",
+               .key = {"shop", "web"},
+               .before = Share(before),
+               .after = Share(WithoutGate(before, api::kClusterGate)),
+               .user = kController,
+               .verb = "update"});
+  EXPECT_THAT(checker.violations(), IsEmpty());
+  EXPECT_EQ(checker.judged().judged, 0u);
+}
+
+TEST(CheckerTest, ViolationNamesEverything) {
+  TestRun run;
+  run.Advance(1500ms);
+  Json pod = run.CreatePod(Pod("web"));
+  run.WritePod(kController, Gated(pod, api::kLocalGate));
+  EXPECT_EQ(run.Described(),
+            "I2 pods shop/web at 61.500 s, version 5: the cluster controller added the gate "
+            "multiarch.openshift.io/local-scheduling-gate\n");
+}
+
+}  // namespace
+}  // namespace sim

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventLedger: no event is lost but those that are counted. Each write that removes a gate has an
+// event ArchAwareSchedGateRemovalSuccess of its pod; what is missing at the end must be in the
+// counters of the programs, or in a process that was killed.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/checker/pod_fields.h"
+#include "sim/checker/violation.h"
+
+namespace sim {
+
+// Events that the commits need not show, of all programs.
+struct EventCounters {
+  // mto_ppo_ctrl_events_dropped_total and mto_ppo_ctrl_events_waiting.
+  uint64_t dropped = 0;
+  uint64_t waiting = 0;
+  // In the queues of processes that were killed.
+  uint64_t lost_with_process = 0;
+  // The versions of commits whose writer got no answer: it does not know that it removed a gate.
+  std::set<uint64_t> unacknowledged = {};
+};
+
+class EventLedger {
+ public:
+  void Add(const Commit& commit, const Writer& writer);
+  void Finish(const EventCounters& counters, Time end, Violations& violations) const;
+
+ private:
+  struct OfPod {
+    std::string name;
+    std::set<uint64_t> releases;
+    uint64_t events = 0;
+  };
+  std::map<std::string, OfPod> pods_;  // by uid
+};
+
+}  // namespace sim

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which pods are gated, and which gated pods are only released (docs/reference.md, Which pods are
+// gated and Opting out).
+#pragma once
+
+#include <string>
+
+#include "sim/checker/history.h"
+#include "sim/checker/pod_fields.h"
+#include "sim/checker/violation.h"
+
+namespace sim {
+
+enum class Placement {
+  kYes,
+  kNo,
+  // What decides has changed, or only the author of the request decides.
+  kEither,
+};
+
+// Whether a gated pod is placed, or its gates are only removed, by a write at `change`. `life`: of
+// that pod.
+Placement IsPlaced(const PodChange& change, const PodLife& life, const History& history,
+                   const World& world);
+
+// The creation of a pod: a gate that admission has added is allowed by the configurations and the
+// namespace, as an API server may have known them. No gate is never wrong: a webhook may not
+// answer. Judges only commits that say what was sent.
+void CheckGatesAdded(const Commit& commit, const History& history, const World& world,
+                     Violations& violations);
+
+// The reverse: once there is no fault, and configurations and namespace have not changed for
+// Timing::rollout, a pod that is to be gated has its gates.
+void CheckGatesMissing(const Commit& commit, const History& history, const World& world,
+                       Violations& violations);
+
+// A write of the operator that removes a gate: something is being removed, so that no controller
+// may do it.
+void CheckTeardownIsDue(const PodChange& change, const History& history, const World& world,
+                        Violations& violations);
+
+// The pod sets its architecture in nodeSelector or in every required term.
+bool RequiresArchitectureItself(const Json& pod);
+bool PrefersArchitecture(const Json& pod);
+
+}  // namespace sim

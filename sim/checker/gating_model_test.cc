@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/checker/gating_model.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "sim/checker/testing/run.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::string kExclude(api::kExcludeLabel);
+
+Json Controlled(Json pod, const std::string& kind) {
+  pod["metadata"]["ownerReferences"] = Json::array(
+      {{{"controller", true}, {"kind", kind}, {"apiVersion", "apps/v1"}, {"name", "agents"}}});
+  return pod;
+}
+
+Json Selecting(Json pod, const std::string& key, const std::string& value) {
+  pod["spec"]["nodeSelector"][key] = value;
+  return pod;
+}
+
+std::vector<std::string> GatedBy(TestRun& run, const Json& pod, bool local = false) {
+  run.CreatePod(pod, local);
+  return run.Found();
+}
+
+TEST(GatesAdded, ToAnOrdinaryPod) {
+  TestRun run;
+  EXPECT_THAT(GatedBy(run, Pod("web")), IsEmpty()) << run.Described();
+}
+
+TEST(GatesAdded, ToPodsThatAreNeverPlaced) {
+  Json bound = Pod("bound");
+  bound["spec"]["nodeName"] = "node-1";
+  Json system = Pod("system");
+  system["metadata"]["namespace"] = "kube-system";
+  Json own = Pod("own");
+  own["metadata"]["namespace"] = "openshift-multiarch-tuning-operator";
+  for (const Json& pod :
+       {bound, own, Labelled(Pod("operand"), std::string(api::kOperandLabel), "shard"),
+        Labelled(Pod("out"), kExclude),
+        Selecting(Pod("plane"), "node-role.kubernetes.io/master", ""), system}) {
+    TestRun run;
+    EXPECT_THAT(GatedBy(run, pod), Contains("gating")) << run.Described();
+  }
+}
+
+TEST(GatesAdded, ToAPodOfADaemonSet) {
+  TestRun run;
+  Json pod = Controlled(Pod("agent"), "DaemonSet");
+  // An author may say so.
+  EXPECT_THAT(GatedBy(run, pod), IsEmpty()) << run.Described();
+  pod["metadata"]["name"] = "agent-2";
+  run.Write("system:serviceaccount:kube-system:daemon-set-controller", "", "pods",
+            Gated(pod, api::kClusterGate), "", pod);
+  EXPECT_THAT(run.Found(), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, InANamespaceThatIsNotSelected) {
+  TestRun run;
+  run.SetCluster({{"namespaceSelector", {{"matchLabels", {{"tier", "web"}}}}}});
+  // An API server learns of it with a delay.
+  EXPECT_THAT(GatedBy(run, Pod("web-1")), IsEmpty()) << run.Described();
+  run.Advance(1min);
+  EXPECT_THAT(GatedBy(run, Pod("web-2")), ElementsAre("gating")) << run.Described();
+  run.SetNamespace("shop", {{"tier", "web"}});
+  EXPECT_THAT(GatedBy(run, Pod("web-3")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, WithoutConfiguration) {
+  TestRun run;
+  run.DeleteCluster();
+  run.Advance(1min);
+  EXPECT_THAT(GatedBy(run, Pod("web")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, InANamespaceThatOptsOut) {
+  TestRun run;
+  run.SetNamespace("shop", {{kExclude, ""}});
+  run.Advance(1min);
+  EXPECT_THAT(GatedBy(run, Pod("web")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, InAnExcludedNamespace) {
+  TestRun run;
+  run.world().excluded_prefixes = {"sh"};
+  EXPECT_THAT(GatedBy(run, Pod("web-1")), ElementsAre("gating")) << run.Described();
+  run.SetNamespace("shop", {{"multiarch.openshift.io/include-pod-placement", ""}});
+  EXPECT_THAT(GatedBy(run, Pod("web-2")), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, ForAnExcludedScheduler) {
+  TestRun run;
+  run.SetCluster({{"excludedSchedulerNames", Json::array({"batch"})}});
+  run.Advance(1min);
+  Json pod = Pod("web");
+  pod["spec"]["schedulerName"] = "batch";
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, LocallyByAConfigThatSelectsThePod) {
+  TestRun run;
+  Json spec = Prefers({{"arm64", 75}});
+  spec["labelSelector"] = {{"matchLabels", {{"app", "web"}}}};
+  run.SetConfig("arm", spec);
+  EXPECT_THAT(GatedBy(run, Labelled(Pod("web-1"), "app", "web"), true), IsEmpty())
+      << run.Described();
+  EXPECT_THAT(GatedBy(run, Labelled(Pod("web-2"), "app", "mail"), true), ElementsAre("gating"));
+}
+
+TEST(GatesAdded, LocallyByAConfigWithoutPreferences) {
+  TestRun run;
+  run.SetConfig("taints", {{"plugins", {{"architectureTolerations", {{"enabled", true}}}}}});
+  EXPECT_THAT(GatedBy(run, Pod("web"), true), ElementsAre("gating")) << run.Described();
+}
+
+TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
+  TestRun run;
+  Json pod = Selecting(Pod("web-1"), "kubernetes.io/arch", "amd64");
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
+  run.SetConfig("arm", Prefers({{"arm64", 75}}));
+  pod["metadata"]["name"] = "web-2";
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
+  pod["metadata"]["name"] = "web-3";
+  EXPECT_THAT(GatedBy(run, Preferring(pod, "arm64", 1, "")), ElementsAre("gating", "gating"));
+}
+
+// Without a fault for long enough.
+class GatesMissing : public testing::Test {
+ protected:
+  GatesMissing() {
+    run_.world().calm_since = 0s;
+    run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+    run_.Advance(10min);
+  }
+  // A pod that admission has gated by these.
+  std::vector<std::string> Create(const Json& pod, std::vector<std::string_view> gates) {
+    Json stored = pod;
+    for (std::string_view gate : gates) stored = Gated(stored, gate);
+    run_.Write(kUser, "", "pods", stored, "", pod);
+    return run_.Found();
+  }
+
+  TestRun run_;
+};
+
+TEST_F(GatesMissing, BothGates) {
+  EXPECT_THAT(Create(Pod("web"), {api::kClusterGate, api::kLocalGate}), IsEmpty())
+      << run_.Described();
+}
+
+TEST_F(GatesMissing, NoGate) {
+  EXPECT_THAT(Create(Pod("web"), {}), ElementsAre("gating", "gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, LocalGate) {
+  EXPECT_THAT(Create(Pod("web"), {api::kClusterGate}), ElementsAre("gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, PodsThatNeedNone) {
+  EXPECT_THAT(Create(Labelled(Pod("web"), kExclude), {}), IsEmpty()) << run_.Described();
+  Json own = Preferring(Selecting(Pod("own"), "kubernetes.io/arch", "amd64"), "amd64", 1, "");
+  EXPECT_THAT(Create(own, {}), IsEmpty()) << run_.Described();
+}
+
+TEST_F(GatesMissing, SoonAfterAChange) {
+  run_.SetCluster({{"logVerbosity", "Debug"}});
+  run_.Advance(1min);
+  EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
+}
+
+TEST_F(GatesMissing, SoonAfterAFault) {
+  run_.world().calm_since = run_.now();
+  EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
+}
+
+TEST(IgnoredPods, IgnoredPodsLoseOnlyTheirGates) {
+  TestRun run;
+  Json out = run.CreatePod(Pod("out"));
+  out = run.WritePod(kUser, Labelled(out, kExclude));
+  run.WritePod(kController, WithoutGate(out, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+  EXPECT_EQ(run.checker().judged().bare, 1u);
+
+  Json other = run.CreatePod(Pod("other"));
+  other = run.WritePod(kUser, Labelled(other, kExclude));
+  run.WritePod(kController, Placed(other, {"amd64", "arm64"}));
+  EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
+}
+
+TEST(IgnoredPods, OthersDoNotOnlyLoseTheirGates) {
+  TestRun run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
+}
+
+TEST(IgnoredPods, RefusedPodsMayLoseOnlyTheirGates) {
+  TestRun run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.world().refusals.Add(kController, {"shop", "web"}, run.now());
+  run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+}
+
+TEST(IgnoredPods, PodsThatTheirAuthorHasGatedFollowTheirNamespace) {
+  TestRun run;
+  run.SetNamespace("shop", {{kExclude, ""}});
+  run.Advance(1min);
+  Json mine = Pod("mine");
+  mine["spec"]["schedulingGates"] = Json::array({{{"name", std::string(api::kClusterGate)}}});
+  Json pod = run.Write(kUser, "", "pods", mine, "", mine);
+  Json placed = run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+
+  mine["metadata"]["name"] = "mine-2";
+  pod = run.Write(kUser, "", "pods", mine, "", mine);
+  placed = Placed(pod, {"amd64", "arm64"});
+  run.WritePod(kController,
+               Labelled(placed, std::string(api::kPreferredNodeAffinityLabel), "not-set"));
+  EXPECT_THAT(run.Found(), ElementsAre("I4")) << run.Described();
+}
+
+TEST(Teardown, OperatorRemovesGatesOnlyThen) {
+  TestRun run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+}
+
+TEST(Teardown, OfAShard) {
+  TestRun run;
+  run.SetConfig("arm", Prefers({{"arm64", 75}}));
+  Json first = run.CreatePod(Pod("web-1"), /*local=*/true);
+  Json second = run.CreatePod(Pod("web-2"), /*local=*/true);
+  run.Advance(1min);
+  run.WritePod(kOperatorUser, WithoutGate(first, api::kLocalGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+  run.DeleteConfig("arm");
+  run.WritePod(kOperatorUser, WithoutGate(second, api::kLocalGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+}
+
+TEST(Teardown, WhileNoControllerRuns) {
+  TestRun run;
+  auto set_available = [&](int replicas) {
+    run.Write(kUser, "apps", "deployments",
+              {{"metadata",
+                {{"namespace", "openshift-multiarch-tuning-operator"},
+                 {"name", "pod-placement-controller"}}},
+               {"status", {{"availableReplicas", replicas}}}});
+  };
+  set_available(1);
+  Json early = run.CreatePod(Pod("early")), late = run.CreatePod(Pod("late"));
+  set_available(0);
+  run.Advance(11min);
+  run.WritePod(kOperatorUser, WithoutGate(late, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+  set_available(1);
+  run.WritePod(kOperatorUser, WithoutGate(early, api::kClusterGate));
+  EXPECT_THAT(run.Found(), ElementsAre("teardown")) << run.Described();
+}
+
+TEST(Teardown, OfTheOperatorsNamespace) {
+  TestRun run;
+  Json pod = run.CreatePod(Pod("web"));
+  run.SetNamespace("openshift-multiarch-tuning-operator", Json::object(), /*deleting=*/true);
+  run.WritePod(kOperatorUser, WithoutGate(pod, api::kClusterGate));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+}
+
+}  // namespace
+}  // namespace sim

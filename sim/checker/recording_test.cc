@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/checker/recording.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "sim/checker/testing/run.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Json At(Json pod, int version) {
+  pod["metadata"]["uid"] = "u1";
+  pod["metadata"]["resourceVersion"] = std::to_string(version);
+  return pod;
+}
+
+Json Audit(const std::string& user, const std::string& verb, const Json& answer,
+           const std::string& name = "web") {
+  return {{"stage", "ResponseComplete"},
+          {"verb", verb},
+          {"requestURI", "/api/v1/namespaces/shop/pods"},
+          {"user", {{"username", user}}},
+          {"objectRef", {{"resource", "pods"}, {"namespace", "shop"}, {"name", name}}},
+          {"responseStatus", {{"code", 200}}},
+          {"requestObject", Pod("web")},
+          {"responseObject", answer}};
+}
+
+TEST(RecordingTest, JoinsWatchesAndAuditLog) {
+  Json created = At(Gated(Pod("web"), api::kClusterGate), 5);
+  Json placed = At(Placed(created, {"amd64"}), 9);
+  Recording recording;
+  recording.AddWatched("", "pods", "ADDED", created, 1s);
+  recording.AddWatched("", "pods", "MODIFIED", placed, 2s);
+  recording.AddWatched("", "pods", "DELETED", At(placed, 12), 3s);
+  recording.AddAudit(Audit(kUser, "delete", {{"kind", "Status"}}));
+  recording.AddAudit(Audit(kController, "update", placed));
+  recording.AddAudit(Audit(kUser, "create", created, ""));
+
+  std::vector<Commit> commits = recording.Commits();
+  ASSERT_EQ(commits.size(), 3u);
+  EXPECT_FALSE(commits[0].before);
+  EXPECT_EQ(commits[0].user, kUser);
+  EXPECT_EQ(commits[0].verb, "create");
+  EXPECT_EQ(*commits[0].sent, Pod("web"));
+  EXPECT_EQ(*commits[1].before, created);
+  EXPECT_EQ(*commits[1].after, placed);
+  EXPECT_EQ(commits[1].user, kController);
+  EXPECT_EQ(commits[1].at, 2s);
+  EXPECT_FALSE(commits[2].after);
+  EXPECT_EQ(commits[2].verb, "delete");
+  EXPECT_EQ(commits[2].user, kUser);
+}
+
+TEST(RecordingTest, SkipsFailuresAndDryRuns) {
+  Json pod = At(Pod("web"), 5);
+  Json failed = Audit(kController, "update", pod);
+  failed["responseStatus"]["code"] = 409;
+  Json dry = Audit(kController, "update", pod);
+  dry["requestURI"] = "/api/v1/namespaces/shop/pods/web?dryRun=All";
+  Recording recording;
+  recording.AddWatched("", "pods", "ADDED", pod, 1s);
+  recording.AddAudit(failed);
+  recording.AddAudit(dry);
+  recording.AddAudit(Audit(kController, "get", pod));
+  ASSERT_EQ(recording.Commits().size(), 1u);
+  EXPECT_EQ(recording.Commits()[0].user, "");
+}
+
+TEST(RecordingTest, IsJudged) {
+  World world;
+  world.images.SetPlatforms(kImage, 0s, Image{.platforms = {{"linux", "amd64"}}});
+  Json created = At(Labelled(Gated(Pod("web"), api::kClusterGate),
+                             std::string(api::kPreferredNodeAffinityLabel), "not-set"),
+                    5);
+  Json right = At(Placed(created, {"amd64"}), 9), wrong = At(Placed(created, {"arm64"}), 9);
+  for (const Json& placed : {right, wrong}) {
+    Recording recording;
+    recording.AddWatched("", "pods", "ADDED", created, 1min);
+    recording.AddWatched("", "pods", "MODIFIED", placed, 2min);
+    recording.AddAudit(Audit(kController, "update", placed));
+    Checker checker(world);
+    for (const Commit& commit : recording.Commits()) checker.Add(commit);
+    EXPECT_EQ(checker.violations().empty(), placed == right);
+    EXPECT_EQ(checker.judged().judged, 1u);
+  }
+}
+
+}  // namespace
+}  // namespace sim

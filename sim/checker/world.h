@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// World: what the checker is told besides the commits. The simulation, or the recorder of real
+// processes, fills it while the run goes on.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/names.h"
+#include "sim/checker/commit.h"
+#include "sim/checker/image_truth.h"
+
+namespace sim {
+
+// Bounds of times. Those with a source in a document have its value; the others depend on the
+// faults of the run.
+struct Timing {
+  // The longest that a watch of configurations or namespaces lags behind.
+  Time watch_lag = std::chrono::seconds(10);
+  // How long an API server may still use a webhook configuration or policy after a change
+  // (docs/operations.md: about a second), with the admission and the write of a pod.
+  Time admission_lag = std::chrono::seconds(12);
+  // How long a tag is cached, and how long it is used while its registry fails
+  // (docs/reference.md, Limits), by the slowest clock.
+  Time tag_cache = std::chrono::seconds(61);
+  Time stale_images = std::chrono::hours(24);
+  // From a failed request to a registry to the commit of the write that it causes: an attempt of
+  // 30 s, the write, its retries.
+  Time inspection_lag = std::chrono::seconds(120);
+  // How much faster than the world's the clock of a process may run.
+  double fastest_clock = 1.01;
+  // A pod that keeps the gate longer than this, beyond the periods of the ClusterPodPlacementConfig
+  // and without a fault, waits for ever.
+  Time release_slack = std::chrono::seconds(60);
+  // When the objects of a removed configuration, and a namespace that is being deleted, are gone.
+  Time removal = std::chrono::minutes(5);
+  // From the last fault or change of a configuration until everything is in force again.
+  Time rollout = std::chrono::minutes(3);
+  // A configuration is stored this long after its announcement, or later
+  // (docs/decisions/announcements.md).
+  Time announced_ahead = std::chrono::milliseconds(250);
+  // How long after its ClusterRoleBinding is deleted a right may still be used.
+  Time rights_lag = std::chrono::seconds(30);
+};
+
+// Writes of pods that the API server refused (403, 422, a policy): after one, the documents allow a
+// write that only removes the gates.
+class Refusals {
+ public:
+  void Add(const std::string& user, const kube::ObjectKey& pod, Time at) {
+    refused_[{user, pod}].push_back(at);
+  }
+  bool Between(const std::string& user, const kube::ObjectKey& pod, Time from, Time to) const {
+    auto found = refused_.find({user, pod});
+    if (found == refused_.end()) return false;
+    for (Time at : found->second) {
+      if (at >= from && at <= to) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::map<std::pair<std::string, kube::ObjectKey>, std::vector<Time>> refused_;
+};
+
+// Periods in which something was so.
+class Periods {
+ public:
+  void Begin(Time at) { periods_.emplace_back(at, Time::max()); }
+  void End(Time at) {
+    if (!periods_.empty() && periods_.back().second == Time::max()) periods_.back().second = at;
+  }
+  bool Overlap(Time from, Time to) const {
+    for (const auto& [begin, end] : periods_) {
+      if (begin <= to && end >= from) return true;
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::pair<Time, Time>> periods_;
+};
+
+struct World {
+  std::string operator_namespace = std::string(api::kDefaultOperatorNamespace);
+  // --excluded-namespaces of the operator, without the "*".
+  std::vector<std::string> excluded_prefixes = {};
+  ImageTruth images = {};
+  Refusals refusals = {};
+  // Requests for Secrets may fail: an inspection of a pod with pull secrets fails then.
+  Periods secret_faults = {};
+  // Writes of announcements may fail.
+  Periods announcement_faults = {};
+  // Since when there is no fault, and every operand may run; Time::max(): there are faults.
+  Time calm_since = Time::max();
+  Timing timing = {};
+};
+
+}  // namespace sim

@@ -60,6 +60,7 @@ void Process::Stop() {
 
 void Process::Kill() {
   if (!life_) return;
+  life_->ended_ = true;
   life_->lane_->Hold(true);
   life_->client_->Cut();
   life_->clock_.Stop();

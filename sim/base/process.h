@@ -45,9 +45,12 @@ class Life {
   ProcessClock& clock() { return clock_; }
   ProcessClient& client() { return *client_; }
   Loop::Lane& lane() { return *lane_; }
+  // Nothing of it happens any more.
+  bool ended() const { return ended_; }
 
  private:
   friend class Process;
+  bool ended_ = false;
   std::unique_ptr<Loop::Lane> lane_;
   ProcessClock clock_;
   kube::App app_;

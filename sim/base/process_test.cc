@@ -157,7 +157,10 @@ TEST_F(ProcessTest, AfterAKillNothingHappensUntilTheNextStart) {
   Process process(loop_, "p", Noting("p", 100, 10s), NewNoClient);
   process.Start();
   loop_.RunUntil(loop_.now() + 1s);
+  Life* first = process.life();
+  EXPECT_FALSE(first->ended());
   process.Kill();
+  EXPECT_TRUE(first->ended());
   loop_.RunUntil(loop_.now() + 100s);
   EXPECT_THAT(notes_, ElementsAre("p"));
   process.Start();

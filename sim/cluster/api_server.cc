@@ -23,7 +23,10 @@ std::vector<std::unique_ptr<Loop::Lane>>& Crashed() {
 
 }  // namespace
 
-ApiServer::ApiServer(Loop& loop, kube::FakeStore& store) : loop_(loop), store_(store) { Start(); }
+ApiServer::ApiServer(Loop& loop, kube::FakeStore& store, std::string name)
+    : loop_(loop), store_(store), name_(std::move(name)) {
+  Start();
+}
 
 void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply) {
   if (!is_up()) {
@@ -32,7 +35,7 @@ void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply) {
   }
   const uint64_t id = ++last_id_;
   replies_.emplace(id, std::move(reply));
-  Spawn(CarryOut({.user = std::move(user)}, std::move(request), id));
+  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), id));
 }
 
 Result<std::shared_ptr<ApiServer::Watching>> ApiServer::Watch(const kube::ApiRequest& request,

@@ -82,6 +82,18 @@ TEST(RandomTest, ANumberBetweenIsInBothEnds) {
   EXPECT_TRUE(least && most);
 }
 
+TEST(RandomTest, AShuffleHasAllOrders) {
+  Random random(1);
+  std::set<std::vector<int>> orders;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<int> items = {1, 2, 3};
+    random.Shuffle(items);
+    EXPECT_THAT(items, testing::UnorderedElementsAre(1, 2, 3));
+    orders.insert(items);
+  }
+  EXPECT_EQ(orders.size(), 6u);
+}
+
 std::vector<std::string> OrderOf(uint64_t seed) {
   Loop loop{Random(seed)};
   std::vector<std::string> order;

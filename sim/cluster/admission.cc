@@ -3,12 +3,16 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "kube/base/base64.h"
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
+#include "sim/cluster/gating_policies.h"
 #include "sim/cluster/review.h"
+#include "sim/cluster/rule_policies.h"
 #include "sim/cluster/webhook_match.h"
 
 namespace sim {
@@ -28,23 +32,37 @@ std::string Decoded(const Json& object, const char* path) {
   return decoded ? std::move(*decoded) : "";
 }
 
+// What an API server has to know.
+std::set<std::string> KnownCollections() {
+  std::set<std::string> all = GatingPolicyCollections();
+  all.merge(RulePolicyCollections());
+  all.insert({kube::kNamespaces.Path(), kube::kMutatingWebhookConfigurations.Path(),
+              kube::kValidatingWebhookConfigurations.Path()});
+  return all;
+}
+
 }  // namespace
 
 Admission::Admission(Loop& loop, ApiServer& server, kube::FakeStore& store, Services& services,
                      Random random)
     : server_(server),
       services_(services),
-      known_(loop, random,
-             {kube::kNamespaces.Path(), kube::kMutatingWebhookConfigurations.Path(),
-              kube::kValidatingWebhookConfigurations.Path()}),
+      known_(loop, random.Fork(), KnownCollections()),
+      random_(random),
       reader_(store, "kube-apiserver") {}
 
 kube::Async<kube::Admitted> Admission::Admit(kube::AdmissionAttributes asked) {
   Write write{.asked = std::move(asked), .object = Null(), .ns = Null()};
   if (write.asked.object) write.object = write.asked.object;
   write.ns = NamespaceOf(write.asked.key.ns);
+  if (auto changed = ApplyGatingPolicies(known_, random_, write.asked, *write.ns)) {
+    write.object = std::make_shared<const Json>(std::move(*changed));
+    write.changed = true;
+  }
   Result<> done = co_await CallAll(write, kube::kMutatingWebhookConfigurations);
   if (!done) co_return done.error();
+  for (std::string& answer : AnswersOfRulePolicies(known_, write.asked, *write.ns))
+    write.warnings.push_back(std::move(answer));
   done = co_await CallAll(write, kube::kValidatingWebhookConfigurations);
   if (!done) co_return done.error();
   kube::Admitted admitted;

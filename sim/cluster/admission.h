@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission: what one API server does with a write before it is stored: it calls mutating webhooks,
-// then validating ones, as the stored configurations say.
+// Admission: what one API server does with a write before it is stored: it applies the operator's
+// admission policies, calls mutating webhooks, then validating ones, as the stored configurations
+// say.
 //
 //   Admission admission(loop, api_server, store, services, random.Fork());
 //   store.Observe([&](const kube::StoreCommit& commit) { admission.OnCommit(commit); });
 //   store.Admit([&](kube::AdmissionAttributes asked) { return admission.Admit(std::move(asked));
 //   });
 //
-// A change of a configuration is known up to a second late (known_objects.h). Not implemented:
-// reinvocation, calls to URLs, conversion to a version that a rule names, two calls at once.
-// Thread: the Loop's.
+// A change of a configuration or a policy is known up to a second late (known_objects.h). Not
+// implemented: reinvocation, calls to URLs, conversion to a version that a rule names, two calls at
+// once. Thread: the Loop's.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +66,7 @@ class Admission {
   ApiServer& server_;
   Services& services_;
   KnownObjects known_;
+  Random random_;
   kube::TrustedCalls reader_;
   uint64_t last_review_ = 0;
 };

@@ -62,13 +62,23 @@ class ClusterTest : public testing::Test {
     EXPECT_THAT(cluster_.Create(kAnn, kConfigs, config), IsOk());
     return Await([this] { return Condition(kConfigs, {kShop, "only"}) == "True"; });
   }
-  Result<kube::ApiResponse> CreatePod(const std::string& name) {
-    Pod pod = MakePod(name).Namespace(kShop).Image("r.io/app:1");
+  Result<kube::ApiResponse> CreatePod(const std::string& name) { return CreatePod(MakePod(name)); }
+  Result<kube::ApiResponse> CreatePod(MakePod made) {
+    Pod pod = made.Namespace(kShop).Image("r.io/app:1");
     return cluster_.Call(kAnn, {.method = kube::Method::kPost,
                                 .target = kube::kPods.Path(kShop),
                                 .content_type = std::string(kube::kProtobuf),
                                 .accept = std::string(kube::kProtobuf),
                                 .body = kube::Encode(pod)});
+  }
+  // Of its only preference.
+  int WeightOf(const std::string& name) {
+    Pod pod = *world().admin().Get<Pod>({kShop, name});
+    const auto& preferred = pod.spec()
+                                .affinity()
+                                .node_affinity()
+                                .preferred_during_scheduling_ignored_during_execution();
+    return preferred.size() == 1 ? preferred[0].weight() : 0;
   }
   int Gated() {
     int gated = 0;
@@ -90,8 +100,41 @@ TEST_F(ClusterTest, PodsAreGatedAndReleased) {
   EXPECT_TRUE(placement::HasGate(stored, api::kLocalGate));
   EXPECT_TRUE(Await([this] { return Gated() == 0; }));
   Pod released = *world().admin().Get<Pod>({kShop, "web"});
-  EXPECT_TRUE(released.spec().affinity().node_affinity().has_required());
-  EXPECT_EQ(released.spec().affinity().node_affinity().preferred_size(), 1);
+  EXPECT_TRUE(released.spec()
+                  .affinity()
+                  .node_affinity()
+                  .has_required_during_scheduling_ignored_during_execution());
+  EXPECT_EQ(WeightOf("web"), 10);
+}
+
+TEST_F(ClusterTest, PoliciesGatePods) {
+  ASSERT_TRUE(BringUpCluster());
+  ASSERT_TRUE(BringUpShard());
+  world().admin().PatchJson(kClusterConfigs, {"", "cluster"}, {{"spec", {{"gating", "Policy"}}}});
+  ASSERT_TRUE(Await(
+      [this] { return world().admin().ListJson(kube::kMutatingWebhookConfigurations).empty(); }));
+  Result<kube::ApiResponse> created = CreatePod("web");
+  ASSERT_THAT(created, IsOk());
+  Pod stored = *kube::Decode<Pod>(created->body);
+  EXPECT_TRUE(placement::HasGate(stored, api::kClusterGate));
+  EXPECT_TRUE(placement::HasGate(stored, api::kLocalGate));
+  EXPECT_EQ(stored.metadata().annotations().at(std::string(api::kLocalConfigsAnnotation)), "only");
+  EXPECT_TRUE(Await([this] { return Gated() == 0; }));
+}
+
+TEST_F(ClusterTest, RulesPreferForThePodsThatTheyMatch) {
+  ASSERT_TRUE(BringUpCluster());
+  Json config = api::MakeConfig("only", kShop).Prefer("arm64", 10).Build();
+  Json platform = {{"architecture", "arm64"}, {"weight", 50}};
+  config["spec"]["celRules"] = Json::array(
+      {{{"name", "big"}, {"expression", "big"}, {"platforms", Json::array({platform})}}});
+  ASSERT_THAT(cluster_.Create(kAnn, kConfigs, config), IsOk());
+  ASSERT_TRUE(Await([this] { return Condition(kConfigs, {kShop, "only"}) == "True"; }));
+  ASSERT_THAT(CreatePod(MakePod("web").Annotation("kind", "big")), IsOk());
+  ASSERT_THAT(CreatePod("other"), IsOk());
+  EXPECT_TRUE(Await([this] { return Gated() == 0; }));
+  EXPECT_EQ(WeightOf("web"), 50);
+  EXPECT_EQ(WeightOf("other"), 10);
 }
 
 TEST_F(ClusterTest, ConfigsAreValidated) {

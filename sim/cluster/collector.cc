@@ -12,6 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Json;
 
+// namespaceDeletionGracePeriod of the controller of namespaces.
+constexpr kube::Duration kNamespaceGrace = 5s;
+
 constexpr char kGarbageCollector[] = "system:serviceaccount:kube-system:generic-garbage-collector";
 constexpr char kNamespaceController[] = "system:serviceaccount:kube-system:namespace-controller";
 
@@ -40,17 +43,26 @@ void Collector::OnCommit(const kube::StoreCommit& commit) {
     for (const Json& owner : *owners) object.owners.insert(kube::StringAt(owner, "uid"));
   }
   object.being_deleted = kube::Find(after, "metadata.deletionTimestamp") != nullptr;
-  object.terminating = commit.collection == kube::kNamespaces.Path() && object.being_deleted;
-  const bool found_work = object.terminating || (known == objects_.end() && !object.owners.empty());
+  if (commit.collection == kube::kNamespaces.Path() && object.being_deleted) {
+    object.emptied_from = loop_.now() + kNamespaceGrace;
+    if (known != objects_.end() && known->second.emptied_from)
+      object.emptied_from = known->second.emptied_from;
+    CollectAt(*object.emptied_from);
+  }
+  const bool owned = known == objects_.end() && !object.owners.empty();
   uids_.insert(object.uid);
   objects_.insert_or_assign(name, std::move(object));
-  if (found_work) CollectSoon();
+  if (owned) CollectSoon();
 }
 
 void Collector::CollectSoon() {
   if (due_) return;
   due_ = true;
-  loop_.At(loop_.now() + random_.Between(100ms, 1s), [this] {
+  CollectAt(loop_.now() + random_.Between(100ms, 1s));
+}
+
+void Collector::CollectAt(kube::TimePoint when) {
+  loop_.At(when, [this] {
     due_ = false;
     Collect();
   });
@@ -60,7 +72,7 @@ void Collector::Collect() {
   // Deletions change the map.
   std::vector<Name> garbage, namespaces;
   for (const auto& [name, object] : objects_) {
-    if (object.terminating) namespaces.push_back(name);
+    if (object.emptied_from && *object.emptied_from <= loop_.now()) namespaces.push_back(name);
     if (!object.being_deleted && !HasOwner(object)) garbage.push_back(name);
   }
   for (const Name& name : garbage) Delete(name, kGarbageCollector);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collector: what deletes objects in a cluster: the garbage collector, objects without a living
-// owner, and the controller of namespaces, the content of a namespace that is being deleted, in no
-// order and in some seconds, and then the namespace.
+// owner, and the controller of namespaces, the content of a namespace that is being deleted, after
+// five seconds, in no order and in some more seconds, and then the namespace.
 //
 //   Collector collector(loop, store, random.Fork());
 //   store.Observe([&](const kube::StoreCommit& commit) { collector.OnCommit(commit); });
@@ -10,11 +10,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "kube/base/clock.h"
 #include "kube/testing/fake_store.h"
 #include "kube/testing/store_commit.h"
 #include "kube/types/resource.h"
@@ -39,12 +41,13 @@ class Collector {
     std::set<std::string> owners;  // uids
     // Waits for its finalizers.
     bool being_deleted = false;
-    // A namespace whose content is to be deleted.
-    bool terminating = false;
+    // Of a namespace: when the deletion of its content begins.
+    std::optional<kube::TimePoint> emptied_from = {};
   };
 
   // Unless it will happen anyway.
   void CollectSoon();
+  void CollectAt(kube::TimePoint when);
   void Collect();
   bool HasOwner(const Object& object) const;
   // Deletes some of the content; the namespace when there is none.

@@ -9,6 +9,7 @@
 
 #include "sim/programs/cluster_controller.h"
 #include "sim/programs/gate_webhook.h"
+#include "sim/programs/operator.h"
 #include "sim/programs/policy_webhook.h"
 #include "sim/programs/shard.h"
 
@@ -85,6 +86,16 @@ Process::Main ClusterControllerMain(const PodPlan& pod, OperandWorld world) {
   return [options](Life& life) { return RunClusterController(life, options); };
 }
 
+Process::Main OperatorMain(const PodPlan& pod, OperandWorld world) {
+  const std::string image = ContainerOf(pod).at("image");
+  OperatorOptions options{.ns = pod.key.ns,
+                          .pod_name = pod.key.name,
+                          .tag = image.substr(image.rfind(':') + 1),
+                          .process = IdentityOf(pod).process,
+                          .services = &world.services};
+  return [options](Life& life) { return RunOperator(life, options); };
+}
+
 }  // namespace
 
 ClientIdentity IdentityOf(const PodPlan& pod) {
@@ -100,6 +111,7 @@ Process::Main MainOf(const PodPlan& pod, OperandWorld world) {
   if (program == "policy-webhook") return PolicyWebhookMain(pod, world);
   if (program == "shard") return ShardMain(pod);
   if (program == "cluster-controller") return ClusterControllerMain(pod, world);
+  if (program == "operator") return OperatorMain(pod, world);
   LOG(FATAL) << "sim/ has no program for the operand " << program;
 }
 

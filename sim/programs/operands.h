@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands: which program the pod of an operand runs, by its container: its name is that of the
-// operand, its arguments are the program's flags.
+// Operands: which program the pod of an operand or of the operator runs, by its container: its name
+// is that of the operand, its arguments are the program's flags.
 #pragma once
 
 #include "sim/base/process.h"

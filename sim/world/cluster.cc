@@ -8,7 +8,6 @@
 #include "api/names.h"
 #include "kube/types/kinds.h"
 #include "sim/programs/operands.h"
-#include "sim/programs/operator.h"
 
 namespace sim {
 namespace {
@@ -31,6 +30,18 @@ Json OwnService(const std::string& ns) {
           {"metadata", {{"name", std::string(api::kOperatorServiceName)}, {"namespace", ns}}}};
 }
 
+Json OwnDeployment(const ClusterOptions& options) {
+  constexpr char kName[] = "multiarch-tuning-operator";
+  Json container = {{"name", "operator"}, {"image", "r.io/operator:1"}};
+  Json pod = {{"serviceAccountName", kName}, {"containers", Json::array({std::move(container)})}};
+  return {{"apiVersion", "apps/v1"},
+          {"kind", "Deployment"},
+          {"metadata", {{"name", kName}, {"namespace", options.ns}}},
+          {"spec",
+           {{"replicas", options.operators},
+            {"template", {{"metadata", {{"labels", {{"app", kName}}}}}, {"spec", pod}}}}}};
+}
+
 }  // namespace
 
 Cluster::Cluster(uint64_t seed, ClusterOptions options)
@@ -51,19 +62,14 @@ Cluster::Cluster(uint64_t seed, ClusterOptions options)
   world_.CreateNamespaces({options_.ns});
   world_.admin().CreateJson(kube::kCustomResourceDefinitions, ConvertedCrd());
   world_.admin().CreateJson(kube::kServices, OwnService(options_.ns));
-  for (int i = 0; i < options_.operators; ++i) AddOperator(i);
+  world_.admin().CreateJson(kube::kDeployments, OwnDeployment(options_));
 }
 
-void Cluster::AddOperator(int number) {
-  const std::string pod = "operator-" + std::to_string(number);
-  const std::string process = "operator/" + std::to_string(number);
-  OperatorOptions options{
-      .ns = options_.ns, .pod_name = pod, .process = process, .services = &world_.services()};
-  Process& added = world_.AddProcess(
-      {process, "system:serviceaccount:" + options_.ns + ":multiarch-tuning-operator"},
-      [options](Life& life) { return RunOperator(life, options); });
-  added.Start();
-  operators_.push_back(&added);
+std::vector<Process*> Cluster::Processes(std::string_view prefix) const {
+  std::vector<Process*> processes = deployments_.Processes();
+  std::erase_if(processes,
+                [prefix](const Process* process) { return !process->name().starts_with(prefix); });
+  return processes;
 }
 
 Result<kube::ApiResponse> Cluster::Call(const std::string& user, kube::ApiRequest request) {

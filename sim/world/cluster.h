@@ -3,13 +3,14 @@
 // and deletions.
 //
 //   Cluster cluster(/*seed=*/7, {.operators = 2});
-//   cluster.world().admin().CreateJson(..., api::MakeClusterConfig().Build());
+//   cluster.world().Pass(10s);
+//   cluster.Create("ann", kClusterConfigs, api::MakeClusterConfig().Build());
 //   cluster.world().Pass(1min);
-//   cluster.Create("ann", pod);
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/base/error.h"
@@ -32,13 +33,12 @@ struct ClusterOptions {
 
 class Cluster {
  public:
-  // The operators run.
+  // With the Deployment of the operator, whose pods need some seconds to start.
   explicit Cluster(uint64_t seed, ClusterOptions options = {});
 
   World& world() { return world_; }
-  const std::vector<Process*>& operators() const { return operators_; }
-  // Of the running pods of operands.
-  std::vector<Process*> Operands() const { return deployments_.Processes(); }
+  // Of the pods whose processes have names that begin so: "operator/", "shard/shop/"; "" for all.
+  std::vector<Process*> Processes(std::string_view prefix) const;
 
   // A call of a user, with admission; its time passes. Errors: also kDeadlineExceeded after a
   // minute.
@@ -47,13 +47,10 @@ class Cluster {
                                          const kube::Json& object);
 
  private:
-  void AddOperator(int number);
-
   ClusterOptions options_;
   World world_;
   Deployments deployments_;
   Collector collector_;
-  std::vector<Process*> operators_;
 };
 
 }  // namespace sim

@@ -151,7 +151,7 @@ TEST_F(ClusterTest, ConfigsAreValidated) {
 TEST_F(ClusterTest, NothingIsLeftOfDeletedConfigs) {
   ASSERT_TRUE(BringUpCluster());
   ASSERT_TRUE(BringUpShard());
-  EXPECT_FALSE(cluster_.Operands().empty());
+  EXPECT_FALSE(cluster_.Processes("shard/shop/").empty());
   ASSERT_THAT(cluster_.Call(
                   kAnn, {.method = kube::Method::kDelete, .target = kConfigs.Path(kShop, "only")}),
               IsOk());
@@ -161,7 +161,7 @@ TEST_F(ClusterTest, NothingIsLeftOfDeletedConfigs) {
                                    .target = kClusterConfigs.Path("", "cluster")}),
               IsOk());
   EXPECT_TRUE(Await([this] { return Condition(kClusterConfigs, {"", "cluster"}) == "deleted"; }));
-  EXPECT_TRUE(Await([this] { return cluster_.Operands().empty(); }));
+  EXPECT_TRUE(Await([this] { return cluster_.Processes("") == cluster_.Processes("operator/"); }));
   EXPECT_TRUE(world().admin().ListJson(kube::kMutatingWebhookConfigurations).empty());
 }
 
@@ -186,6 +186,7 @@ TEST_F(ClusterTest, TheOperatorsNamespaceTakesAllItsObjects) {
     return !world().admin().GetJson(kube::kNamespaces, {"", "operator"});
   }));
   EXPECT_EQ(Gated(), 0);
+  EXPECT_TRUE(Await([this] { return cluster_.Processes("operator/").empty(); }));
   EXPECT_TRUE(
       Await([this] { return world().admin().ListJson(kube::kDeployments, kShop).empty(); }));
   EXPECT_TRUE(world().admin().ListJson(kube::kMutatingWebhookConfigurations).empty());
@@ -193,7 +194,7 @@ TEST_F(ClusterTest, TheOperatorsNamespaceTakesAllItsObjects) {
 
 TEST_F(ClusterTest, AKilledOperandIsRestarted) {
   ASSERT_TRUE(BringUpCluster());
-  for (Process* process : cluster_.Operands()) process->Kill();
+  for (Process* process : cluster_.Processes("cluster-controller/")) process->Kill();
   EXPECT_TRUE(Await([this] { return Condition(kClusterConfigs, {"", "cluster"}) != "True"; }));
   EXPECT_TRUE(Await([this] { return Condition(kClusterConfigs, {"", "cluster"}) == "True"; }));
 }

@@ -41,4 +41,6 @@ kube::asio::awaitable<void> HttpServer::Answer(kube::HttpCall call,
   reply(kube::FailureReply(404, "no such path"));
 }
 
+kube::Async<kube::HttpReply> AnswerNow(kube::HttpReply reply) { co_return reply; }
+
 }  // namespace sim

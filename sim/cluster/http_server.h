@@ -62,4 +62,7 @@ class HttpServer final : public Endpoint {
   kube::TaskGroup tasks_;
 };
 
+// For a handler that has its answer at once.
+kube::Async<kube::HttpReply> AnswerNow(kube::HttpReply reply);
+
 }  // namespace sim

@@ -10,19 +10,15 @@
 #include "webhook/probe.h"
 
 namespace sim {
-namespace {
-
-kube::Async<kube::HttpReply> Later(kube::HttpReply reply) { co_return reply; }
-
-}  // namespace
-
 kube::Async<> RunGateWebhook(Life& life, GateWebhookOptions options) {
   co_await kube::IgnoreCancellation();
   kube::Metrics metrics;
   webhook::GateWebhook gates({options.shard_namespace, options.operator_namespace}, metrics,
                              life.clock());
   HttpServer server(*options.services, life, options.served_as);
-  kube::HttpHandler answer = [&gates](kube::HttpCall call) { return Later(gates.Answer(call)); };
+  kube::HttpHandler answer = [&gates](kube::HttpCall call) {
+    return AnswerNow(gates.Answer(call));
+  };
   if (options.shard_namespace.empty()) {
     server.Handle(api::kClusterGatePath, answer);
     server.Handle(api::kClusterPreferencesPath, answer);
@@ -30,7 +26,7 @@ kube::Async<> RunGateWebhook(Life& life, GateWebhookOptions options) {
     server.Handle(api::kLocalGatePathPrefix, answer);
   }
   server.Handle(api::kWebhookProbePath, [&options](kube::HttpCall call) {
-    return Later(webhook::AnswerProbe(call, options.operator_namespace));
+    return AnswerNow(webhook::AnswerProbe(call, options.operator_namespace));
   });
   server.Open(options.certificate_pem);
   co_await life.app().WaitForStop();

@@ -186,6 +186,7 @@ class Replica {
 }  // namespace
 
 Async<> RunOperator(Life& life, OperatorOptions options) {
+  co_await kube::IgnoreCancellation();
   Replica replica(life, std::move(options));
   co_return co_await replica.Run();
 }

@@ -11,12 +11,6 @@
 #include "webhook/probe.h"
 
 namespace sim {
-namespace {
-
-kube::Async<kube::HttpReply> Later(kube::HttpReply reply) { co_return reply; }
-
-}  // namespace
-
 kube::Async<> RunPolicyWebhook(Life& life, PolicyWebhookOptions options) {
   co_await kube::IgnoreCancellation();
   kube::App& app = life.app();
@@ -33,7 +27,7 @@ kube::Async<> RunPolicyWebhook(Life& life, PolicyWebhookOptions options) {
   server.Handle(policy::kPoliciesPath, answer);
   server.Handle(policy::kProbePathPrefix, answer);
   server.Handle(api::kWebhookProbePath, [&options](kube::HttpCall call) {
-    return Later(webhook::AnswerProbe(call, options.operator_namespace));
+    return AnswerNow(webhook::AnswerProbe(call, options.operator_namespace));
   });
   server.ReadyIf([&replica] { return replica.InForce().has_value(); });
   server.Open(options.certificate_pem);

@@ -56,6 +56,7 @@ class AdmissionTest : public testing::Test {
 
   // Answers each review with answer_.
   kube::Async<> Serve(Life& life) {
+    co_await kube::IgnoreCancellation();
     HttpServer server(world_.services(), life, {kHooks, "gate", "gate/0"});
     server.Handle("/gate", kube::ReviewHandler([this](kube::AdmissionRequest request) {
                     reviews_.push_back(request);

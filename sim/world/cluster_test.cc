@@ -145,7 +145,7 @@ TEST_F(ClusterTest, ConfigsAreValidated) {
   EXPECT_THAT(cluster_.Create(kAnn, kConfigs, config), IsOk());
   EXPECT_THAT(cluster_.Call(kAnn, {.method = kube::Method::kDelete,
                                    .target = kClusterConfigs.Path("", "cluster")}),
-              FailsWith(Code::kInvalid));
+              FailsWith(Code::kPermissionDenied));
 }
 
 TEST_F(ClusterTest, NothingIsLeftOfDeletedConfigs) {

@@ -10,6 +10,7 @@
 #include "webhook/probe.h"
 
 namespace sim {
+
 kube::Async<> RunGateWebhook(Life& life, GateWebhookOptions options) {
   co_await kube::IgnoreCancellation();
   kube::Metrics metrics;

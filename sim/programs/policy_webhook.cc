@@ -11,6 +11,7 @@
 #include "webhook/probe.h"
 
 namespace sim {
+
 kube::Async<> RunPolicyWebhook(Life& life, PolicyWebhookOptions options) {
   co_await kube::IgnoreCancellation();
   kube::App& app = life.app();

@@ -111,7 +111,7 @@ void Deployments::Sync(const ObjectKey& key, Deployment& deployment) {
     deployment.template_since = loop_.now();
   }
   Scale(key, deployment);
-  Report(key, deployment);
+  Report(deployment);
 }
 
 bool Deployments::Advance(Pod& pod) {
@@ -246,7 +246,7 @@ void Deployments::Created(const ObjectKey& key, const ObjectKey& name,
   deployment.retry = loop_.now() + kCreateAgain;
 }
 
-void Deployments::Report(const ObjectKey& key, const Deployment& deployment) {
+void Deployments::Report(const Deployment& deployment) {
   DeploymentState state{.failure = deployment.failure, .since = deployment.template_since};
   for (const Pod& pod : deployment.pods) {
     if (pod.phase == Phase::kCreating || pod.phase == Phase::kStopping) continue;

@@ -95,7 +95,7 @@ class Deployments {
   void Run(Pod& pod);
   void Stop(Pod& pod);
   void SetReady(Pod& pod, bool ready);
-  void Report(const kube::ObjectKey& key, const Deployment& deployment);
+  void Report(const Deployment& deployment);
 
   Loop& loop_;
   ApiServer& server_;

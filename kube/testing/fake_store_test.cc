@@ -307,7 +307,7 @@ class AdmissionTest : public FakeStoreTest {
   AdmissionTest() { store_.Admit(gate_.Hook()); }
 
   Result<ApiResponse> Call(ApiRequest request) {
-    return Run(io_, store_.Call(kAnn, std::move(request)));
+    return kube::Run(io_, store_.Call(kAnn, std::move(request)));
   }
   // A call that waits for its admission.
   void Begin(ApiRequest request) {

@@ -171,13 +171,14 @@ TEST_F(ProcessTest, AfterAKillNothingHappensUntilTheNextStart) {
   loop_.RunUntil(loop_.now() + 1s);
   Life* first = process.life();
   EXPECT_FALSE(first->ended());
+  first->OnEnd([this] { notes_.push_back("ended"); });
   process.Kill();
   EXPECT_TRUE(first->ended());
   loop_.RunUntil(loop_.now() + 100s);
-  EXPECT_THAT(notes_, ElementsAre("p"));
+  EXPECT_THAT(notes_, ElementsAre("p", "ended"));
   process.Start();
   loop_.RunUntil(loop_.now() + 11s);
-  EXPECT_THAT(notes_, ElementsAre("p", "p", "p"));
+  EXPECT_THAT(notes_, ElementsAre("p", "ended", "p", "p"));
 }
 
 TEST_F(ProcessTest, APausedProcessGoesOnWithAllThatIsDue) {

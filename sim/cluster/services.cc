@@ -12,6 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Error;
 
+Error Broken() { return Error::Unavailable("connection reset by peer"); }
+
 }  // namespace
 
 Services::Services(Loop& loop, kube::FakeStore& store, Faults& faults, Random random)
@@ -20,7 +22,13 @@ Services::Services(Loop& loop, kube::FakeStore& store, Faults& faults, Random ra
 void Services::Add(const std::string& ns, const std::string& service, const std::string& process,
                    Life& life, Endpoint& endpoint) {
   kube::TimePoint from = loop_.now() + random_.Between(0ms, 1s);
-  listed_.push_back(std::make_shared<Listed>(Listed{ns, service, process, &life, &endpoint, from}));
+  auto listed = std::make_shared<Listed>(Listed{ns, service, process, &life, &endpoint, from});
+  listed_.push_back(listed);
+  life.OnEnd([listed] {
+    for (const auto& weak : listed->calls) {
+      if (auto answer = weak.lock()) answer->Set(Broken());
+    }
+  });
 }
 
 void Services::Remove(Endpoint& endpoint) {
@@ -57,7 +65,7 @@ void Services::Send(ServiceCall call, Answer answer) {
   loop_.At(loop_.now() + fate.there,
            [this, at, call = std::move(call), fate, answer = std::move(answer)] {
              if (fate.request_lost) {
-               if (!fate.silent) answer->Set(Error::Unavailable("connection reset by peer"));
+               if (!fate.silent) answer->Set(Broken());
              } else if (fate.refused) {
                answer->Set(*fate.refused);
              } else {
@@ -79,12 +87,13 @@ void Services::Arrive(const std::shared_ptr<Listed>& at, const ServiceCall& call
     answer->Set(Error::Unavailable("x509: certificate signed by unknown authority"));
     return;
   }
+  std::erase_if(at->calls, [](const auto& weak) { return weak.expired(); });
+  at->calls.push_back(answer);
   at->endpoint->Serve({.method = "POST", .path = call.path, .body = call.body},
                       [this, fate, answer](kube::HttpReply reply) {
                         if (fate.reply_lost && fate.silent) return;
                         kube::Result<kube::HttpReply> arrives = std::move(reply);
-                        if (fate.reply_lost)
-                          arrives = Error::Unavailable("connection reset by peer");
+                        if (fate.reply_lost) arrives = Broken();
                         loop_.At(loop_.now() + fate.back,
                                  [answer, arrives = std::move(arrives)] { answer->Set(arrives); });
                       });

@@ -71,6 +71,8 @@ class Services {
     Endpoint* endpoint;
     // When proxies know it.
     kube::TimePoint from;
+    // What arrived there. A connection breaks when the process ends.
+    std::vector<std::weak_ptr<Reply<kube::HttpReply>>> calls = {};
   };
   using Answer = std::shared_ptr<Reply<kube::HttpReply>>;
 

@@ -218,6 +218,24 @@ TEST_F(AdmissionTest, TheFailurePolicyDecidesWithoutAnAnswer) {
   EXPECT_FALSE(IsLabelled("paused"));
 }
 
+TEST_F(AdmissionTest, ACallBreaksWhenTheProcessEnds) {
+  ConfigureMutating(Entry("gate"));
+  process_->Pause();
+  std::optional<Result<kube::ApiResponse>> answer;
+  world_.api_server().Carry(kAnn,
+                            {.method = kube::Method::kPost,
+                             .target = kube::kPods.Path(kShop),
+                             .content_type = std::string(kube::kProtobuf),
+                             .body = kube::Encode<Pod>(MakePod("web").Namespace(kShop))},
+                            [&answer](Result<kube::ApiResponse> got) { answer = std::move(got); });
+  world_.Pass(1s);
+  EXPECT_FALSE(answer);
+  process_->Kill();
+  world_.Pass(1s);
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(*answer, FailsWith(Code::kUnavailable, HasSubstr("reset")));
+}
+
 TEST_F(AdmissionTest, AnUntrustedCertificateIsAFailure) {
   Json entry = Entry("gate");
   kube::KeyPair other = *kube::NewCertificateAuthority("other", 24h, clock_);

@@ -199,6 +199,32 @@ TEST_F(ClusterTest, AKilledOperandIsRestarted) {
   EXPECT_TRUE(Await([this] { return Condition(kClusterConfigs, {"", "cluster"}) == "True"; }));
 }
 
+// What is committed by whom; certificates differ, and what is made of them.
+std::vector<std::string> CommitsOf(uint64_t seed) {
+  Cluster cluster(seed, {.operators = 2});
+  World& world = cluster.world();
+  std::vector<std::string> commits;
+  world.store().Observe([&commits](const kube::StoreCommit& commit) {
+    commits.push_back(commit.verb + " " + commit.collection + " " + commit.key.ToString() + " by " +
+                      commit.caller.user);
+  });
+  world.CreateNamespaces({kShop});
+  world.Pass(30s);
+  EXPECT_THAT(cluster.Create(kAnn, kClusterConfigs, api::MakeClusterConfig().Build()), IsOk());
+  world.faults().Begin({.kind = FaultKind::kLostReplies, .of = "", .once_in = 10});
+  Json config = api::MakeConfig("only", kShop).Prefer("arm64", 10).Build();
+  kube::IgnoreError(cluster.Create(kAnn, kConfigs, config), "it may be refused");
+  world.Pass(2min);
+  return commits;
+}
+
+TEST(ClusterOfSeedTest, ASeedGivesTheSameCommits) {
+  std::vector<std::string> commits = CommitsOf(3);
+  EXPECT_GT(commits.size(), 100u);
+  EXPECT_EQ(CommitsOf(3), commits);
+  EXPECT_NE(CommitsOf(4), commits);
+}
+
 TEST_F(ClusterTest, OperandsAreNotGated) {
   ASSERT_TRUE(BringUpCluster());
   ASSERT_TRUE(BringUpShard());

@@ -11,6 +11,7 @@
 #include "kube/types/kinds.h"
 #include "kube/types/object_fields.h"
 #include "placement/gate.h"
+#include "scheduling-policies/scheduling_policy.h"
 
 namespace sim {
 namespace {
@@ -190,6 +191,40 @@ TEST_F(ClusterTest, TheOperatorsNamespaceTakesAllItsObjects) {
   EXPECT_TRUE(
       Await([this] { return world().admin().ListJson(kube::kDeployments, kShop).empty(); }));
   EXPECT_TRUE(world().admin().ListJson(kube::kMutatingWebhookConfigurations).empty());
+}
+
+TEST_F(ClusterTest, PoliciesApplyToNewPods) {
+  ASSERT_TRUE(BringUpCluster());
+  Json plugin = {{"schedulingPolicies", {{"enabled", true}}}};
+  world().admin().PatchJson(kClusterConfigs, {"", "cluster"}, {{"spec", {{"plugins", plugin}}}});
+  Json fast = {{"kind", "PodSchedulingPolicy"},
+               {"apiVersion", policy::kPodSchedulingPolicies.ApiVersion()},
+               {"metadata", {{"name", "fast"}, {"namespace", kShop}}},
+               {"spec", {{"podSelector", Json::object()}, {"schedulerName", "fast"}}}};
+  ASSERT_THAT(cluster_.Create(kAnn, policy::kPodSchedulingPolicies, fast), IsOk());
+  int made = 0;
+  EXPECT_TRUE(Await([this, &made] {
+    std::string name = "pod-" + std::to_string(made++);
+    EXPECT_THAT(CreatePod(name), IsOk());
+    return world().admin().Get<Pod>({kShop, name})->spec().scheduler_name() == "fast";
+  }));
+  EXPECT_GT(made, 1) << "the webhook needs some seconds to start";
+}
+
+TEST_F(ClusterTest, AnUpgradeOfTheOperatorReplacesTheOperands) {
+  ASSERT_TRUE(BringUpCluster());
+  ASSERT_TRUE(BringUpShard());
+  Json own =
+      *world().admin().GetJson(kube::kDeployments, {"operator", "multiarch-tuning-operator"});
+  own["spec"]["template"]["spec"]["containers"][0]["image"] = "r.io/operator:2";
+  world().admin().UpdateJson(kube::kDeployments, own);
+  EXPECT_TRUE(Await([this] {
+    for (const Json& pod : world().admin().ListJson(kube::kPods)) {
+      std::string image = pod["spec"]["containers"][0]["image"];
+      if (!image.ends_with(":2")) return false;
+    }
+    return Condition(kConfigs, {kShop, "only"}) == "True";
+  }));
 }
 
 TEST_F(ClusterTest, AKilledOperandIsRestarted) {

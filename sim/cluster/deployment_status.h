@@ -17,6 +17,8 @@ struct DeploymentState {
   std::string failure;
   // When the template was changed.
   kube::TimePoint since;
+
+  bool operator==(const DeploymentState&) const = default;
 };
 
 // Conditions that are as before keep their times.

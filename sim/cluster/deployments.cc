@@ -9,7 +9,6 @@
 #include "kube/types/kinds.h"
 #include "kube/types/object_fields.h"
 #include "sim/base/process_clock.h"
-#include "sim/cluster/deployment_status.h"
 
 namespace sim {
 namespace {
@@ -105,10 +104,11 @@ void Deployments::Sync(const ObjectKey& key, Deployment& deployment) {
     for (Pod& pod : deployment.pods) Stop(pod);
     return;
   }
-  std::string hash = HashOf(*deployment.stored);
-  if (deployment.template_hash != hash) {
+  if (deployment.hashed != deployment.stored) {
+    std::string hash = HashOf(*deployment.stored);
+    if (deployment.template_hash != hash) deployment.template_since = loop_.now();
     deployment.template_hash = std::move(hash);
-    deployment.template_since = loop_.now();
+    deployment.hashed = deployment.stored;
   }
   Scale(key, deployment);
   Report(deployment);
@@ -246,7 +246,7 @@ void Deployments::Created(const ObjectKey& key, const ObjectKey& name,
   deployment.retry = loop_.now() + kCreateAgain;
 }
 
-void Deployments::Report(const Deployment& deployment) {
+void Deployments::Report(Deployment& deployment) {
   DeploymentState state{.failure = deployment.failure, .since = deployment.template_since};
   for (const Pod& pod : deployment.pods) {
     if (pod.phase == Phase::kCreating || pod.phase == Phase::kStopping) continue;
@@ -254,6 +254,11 @@ void Deployments::Report(const Deployment& deployment) {
     state.ready += pod.ready;
     state.updated += pod.template_hash == deployment.template_hash;
   }
+  // A rollout that does not end is reported after a while.
+  const bool at_rest = state.ready == ReplicasOf(*deployment.stored);
+  if (at_rest && state == deployment.state && deployment.reported == deployment.stored) return;
+  deployment.state = state;
+  deployment.reported = deployment.stored;
   Json status = StatusOf(*deployment.stored, state, loop_.now());
   if (deployment.stored->value("status", Json()) == status) return;
   Json changed = *deployment.stored;

@@ -30,6 +30,7 @@
 #include "sim/base/process.h"
 #include "sim/base/random.h"
 #include "sim/cluster/api_server.h"
+#include "sim/cluster/deployment_status.h"
 #include "sim/cluster/secret_files.h"
 
 namespace sim {
@@ -78,8 +79,13 @@ class Deployments {
     // Why the last pod could not be created, and when it is tried again.
     std::string failure = {};
     kube::TimePoint retry = {};
+    // Of `hashed`.
     std::string template_hash = {};
+    std::shared_ptr<const kube::Json> hashed = {};
     kube::TimePoint template_since = {};
+    // What was reported, and in which object that is.
+    DeploymentState state = {};
+    std::shared_ptr<const kube::Json> reported = {};
   };
 
   void Tick();
@@ -95,7 +101,7 @@ class Deployments {
   void Run(Pod& pod);
   void Stop(Pod& pod);
   void SetReady(Pod& pod, bool ready);
-  void Report(const Deployment& deployment);
+  void Report(Deployment& deployment);
 
   Loop& loop_;
   ApiServer& server_;

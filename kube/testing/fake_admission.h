@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission to a FakeStore: what webhooks and admission policies are to an API server.
 //
-//   Async<Admitted> Admit(AdmissionRequest request) {
-//     if (request.operation != "CREATE" || request.collection != kPods.Path()) co_return
-//     Admitted{}; Json pod = *request.object;
+//   Async<Admitted> Admit(AdmissionAttributes asked) {
+//     if (asked.operation != "CREATE" || asked.collection != kPods.Path()) co_return Admitted{};
+//     Json pod = *asked.object;
 //     ...
 //     Admitted admitted{.object = std::move(pod)};
 //     co_return admitted;
@@ -23,12 +23,13 @@
 
 namespace kube {
 
-struct AdmissionRequest {
+// What an API server tells about a write.
+struct AdmissionAttributes {
   std::string operation;   // "CREATE", "UPDATE" or "DELETE"
   std::string collection;  // "/api/v1/pods"
   ObjectKey key;           // without a name if the API server is to generate one
   std::string subresource;
-  // As the caller wrote it: the fields that the server owns are set afterwards. Null for DELETE.
+  // As the caller wrote it, with the fields that the server owns. Null for DELETE.
   std::shared_ptr<const Json> object;
   std::shared_ptr<const Json> old_object;  // null for CREATE
   bool dry_run = false;
@@ -43,6 +44,6 @@ struct Admitted {
 };
 
 // An error refuses the write, and is what the caller gets.
-using AdmissionHook = std::function<Async<Admitted>(AdmissionRequest)>;
+using AdmissionHook = std::function<Async<Admitted>(AdmissionAttributes)>;
 
 }  // namespace kube

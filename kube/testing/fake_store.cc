@@ -47,30 +47,6 @@ std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
       Json{{"kind", object->kind()}, {"metadata", MetadataToJson(object->metadata())}});
 }
 
-Result<AdmissionRequest> QuestionOf(const FakeCall& call, const FakeWrite& write) {
-  AdmissionRequest question{.operation = !write.before  ? "CREATE"
-                                         : !write.after ? "DELETE"
-                                                        : "UPDATE",
-                            .collection = call.target.collection,
-                            .key = call.target.key,
-                            .subresource = call.target.subresource,
-                            .dry_run = call.dry_run,
-                            .field_manager = call.target.Query("fieldManager"),
-                            .caller = call.caller};
-  if (write.after) {
-    Result<std::shared_ptr<const Json>> object = write.after->AsJson();
-    if (!object) return object.error();
-    question.object = *object;
-    if (question.key.name.empty()) question.key.name = write.after->metadata().name();
-  }
-  if (write.before) {
-    Result<std::shared_ptr<const Json>> object = write.before->AsJson();
-    if (!object) return object.error();
-    question.old_object = *object;
-  }
-  return question;
-}
-
 }  // namespace
 
 FakeStore::FakeStore(Clock& clock, StoreOptions options) : clock_(clock), options_(options) {}
@@ -93,9 +69,10 @@ Async<ApiResponse> FakeStore::Call(Caller caller, ApiRequest request) {
     if (!write) co_return write.error();
     if (!admission_ || call->caller.trusted) co_return CarryOut(*call, std::move(*write));
 
-    Result<AdmissionRequest> question = QuestionOf(*call, *write);
-    if (!question) co_return question.error();
-    Async<Admitted> admission = admission_(std::move(*question));
+    if (!write->before) write->number = next_uid_++;
+    Result<AdmissionAttributes> attributes = AttributesOf(*call, *write);
+    if (!attributes) co_return attributes.error();
+    Async<Admitted> admission = admission_(std::move(*attributes));
     Result<Admitted> admitted = co_await std::move(admission);
     if (!admitted) co_return admitted.error();
     if (admitted->object && write->after) {
@@ -109,6 +86,36 @@ Async<ApiResponse> FakeStore::Call(Caller caller, ApiRequest request) {
     co_return response;
   }
   co_return Error::FromHttpStatus(409, "Conflict", "the object changes too often");
+}
+
+Result<AdmissionAttributes> FakeStore::AttributesOf(const FakeCall& call,
+                                                    const FakeWrite& write) const {
+  AdmissionAttributes asked{.operation = !write.before  ? "CREATE"
+                                         : !write.after ? "DELETE"
+                                                        : "UPDATE",
+                            .collection = call.target.collection,
+                            .key = call.target.key,
+                            .subresource = call.target.subresource,
+                            .dry_run = call.dry_run,
+                            .field_manager = call.target.Query("fieldManager"),
+                            .caller = call.caller};
+  if (write.after) {
+    Result<FakeObject> object =
+        write.before
+            ? UpdatedObject(call, *write.before, *write.after)
+            : CreatedObject(call, *write.after, {.number = *write.number, .now = clock_.WallNow()});
+    if (!object) return object.error();
+    Result<std::shared_ptr<const Json>> json = object->AsJson();
+    if (!json) return json.error();
+    asked.object = *json;
+    if (asked.key.name.empty()) asked.key.name = write.after->metadata().name();
+  }
+  if (write.before) {
+    Result<std::shared_ptr<const Json>> object = write.before->AsJson();
+    if (!object) return object.error();
+    asked.old_object = *object;
+  }
+  return asked;
 }
 
 bool FakeStore::IsCurrent(const FakeCall& call, const FakeWrite& write) const {
@@ -219,14 +226,14 @@ bool FakeStore::HasNamespaceRules(const FakeCall& call) const {
 }
 
 Result<ApiResponse> FakeStore::CarryOut(const FakeCall& call, FakeWrite write) {
-  if (!write.before) return Create(call, std::move(*write.after));
+  if (!write.before) return Create(call, std::move(write));
   if (!write.after) return Remove(call, *write.before);
   return Update(call, *write.before, std::move(*write.after));
 }
 
-Result<ApiResponse> FakeStore::Create(const FakeCall& call, FakeObject object) {
-  Result<FakeObject> created =
-      CreatedObject(call, std::move(object), {.number = next_uid_, .now = clock_.WallNow()});
+Result<ApiResponse> FakeStore::Create(const FakeCall& call, FakeWrite write) {
+  NewIdentity identity{.number = write.number.value_or(next_uid_), .now = clock_.WallNow()};
+  Result<FakeObject> created = CreatedObject(call, std::move(*write.after), identity);
   if (!created) return created.error();
   ObjectKey key{call.target.key.ns, created->metadata().name()};
   if (collections_[call.target.collection].contains(key)) {
@@ -237,7 +244,7 @@ Result<ApiResponse> FakeStore::Create(const FakeCall& call, FakeObject object) {
   if (HasPodRules(call)) created = NewPod(*created, /*keep=*/call.caller.trusted);
   if (HasNamespaceRules(call)) created = NewNamespace(*created);
   if (!created) return created.error();
-  if (!call.dry_run) ++next_uid_;
+  if (!call.dry_run && !write.number) ++next_uid_;
   return Answer(201, *Commit(call, key, std::nullopt, std::move(*created)), call.request);
 }
 

@@ -91,8 +91,10 @@ class FakeStore {
   Result<FakeWrite> Prepare(const FakeCall& call) const;
   // Whether `write` was prepared for what is stored now.
   bool IsCurrent(const FakeCall& call, const FakeWrite& write) const;
+  // What is to be admitted.
+  Result<AdmissionAttributes> AttributesOf(const FakeCall& call, const FakeWrite& write) const;
   Result<ApiResponse> CarryOut(const FakeCall& call, FakeWrite write);
-  Result<ApiResponse> Create(const FakeCall& call, FakeObject object);
+  Result<ApiResponse> Create(const FakeCall& call, FakeWrite write);
   Result<ApiResponse> Update(const FakeCall& call, const FakeObject& before, FakeObject object);
   Result<ApiResponse> Remove(const FakeCall& call, const FakeObject& before);
   bool HasPodRules(const FakeCall& call) const;

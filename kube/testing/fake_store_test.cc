@@ -268,7 +268,7 @@ TEST_F(StoreRulesTest, NamespacesAreDeletedInTwoSteps) {
 class Gatekeeper {
  public:
   AdmissionHook Hook() {
-    return [this](AdmissionRequest request) { return Admit(std::move(request)); };
+    return [this](AdmissionAttributes request) { return Admit(std::move(request)); };
   }
   // Admits what has arrived, and all that arrives later.
   void Open() {
@@ -279,10 +279,10 @@ class Gatekeeper {
   bool open = true;
   std::optional<Error> refusal;
   std::string label;  // what is set on each object
-  std::vector<AdmissionRequest> requests;
+  std::vector<AdmissionAttributes> requests;
 
  private:
-  Async<Admitted> Admit(AdmissionRequest request) {
+  Async<Admitted> Admit(AdmissionAttributes request) {
     requests.push_back(request);
     while (!open) {
       Result<> waited = co_await arrived_.Wait();
@@ -307,7 +307,7 @@ class AdmissionTest : public FakeStoreTest {
   AdmissionTest() { store_.Admit(gate_.Hook()); }
 
   Result<ApiResponse> Call(ApiRequest request) {
-    return Run(io_, store_.Call(kAnn, std::move(request)));
+    return kube::Run(io_, store_.Call(kAnn, std::move(request)));
   }
   // A call that waits for its admission.
   void Begin(ApiRequest request) {
@@ -353,18 +353,20 @@ TEST_F(AdmissionTest, SeesWritesAndChangesThem) {
               IsOk());
 
   ASSERT_EQ(gate_.requests.size(), 3u);
-  const AdmissionRequest& create = gate_.requests[0];
+  const AdmissionAttributes& create = gate_.requests[0];
   EXPECT_EQ(create.operation, "CREATE");
   EXPECT_EQ(create.collection, "/api/v1/pods");
   EXPECT_EQ(create.key, kWeb);
   EXPECT_EQ(create.old_object, nullptr);
   EXPECT_EQ(create.caller.user, "ann");
-  const AdmissionRequest& update = gate_.requests[1];
+  EXPECT_EQ(StringAt(*create.object, "metadata.uid"),
+            calls_.Get<core::Pod>(kWeb)->metadata().uid());
+  const AdmissionAttributes& update = gate_.requests[1];
   EXPECT_EQ(update.operation, "UPDATE");
   EXPECT_EQ(update.field_manager, "me");
   EXPECT_EQ(StringAt(*update.object, "metadata.labels.a"), "1");
   EXPECT_EQ(StringAt(*update.old_object, "metadata.labels.a"), "");
-  const AdmissionRequest& remove = gate_.requests[2];
+  const AdmissionAttributes& remove = gate_.requests[2];
   EXPECT_EQ(remove.operation, "DELETE");
   EXPECT_EQ(remove.object, nullptr);
   EXPECT_TRUE(remove.dry_run);
@@ -416,7 +418,7 @@ TEST_F(AdmissionTest, AnObjectMayVanishOrAppearDuringAdmission) {
 // Somebody else writes the object during each admission.
 TEST_F(AdmissionTest, AWriteThatIsAlwaysOvertakenFails) {
   calls_.Create<core::Pod>(MakePod("web"));
-  auto overtake = [this](AdmissionRequest request) -> Async<Admitted> {
+  auto overtake = [this](AdmissionAttributes request) -> Async<Admitted> {
     gate_.requests.push_back(request);
     calls_.Update<core::Pod>(MakePod("web").Label("n", std::to_string(gate_.requests.size())));
     return gate_.Hook()(std::move(request));

@@ -3,6 +3,7 @@
 // it. Between them is admission, and the stored object may change meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,8 @@ struct FakeWrite {
   std::optional<FakeObject> before;
   // What the caller asks for; nullopt for a deletion.
   std::optional<FakeObject> after;
+  // Of NewIdentity, if that is known before the object is stored.
+  std::optional<uint64_t> number = std::nullopt;
 };
 
 // The first step: decodes the body, and applies a patch to what is stored.

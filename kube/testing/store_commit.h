@@ -16,6 +16,8 @@ struct Caller {
   std::string user;  // "system:serviceaccount:ns:name"
   // The test itself: it may write status and ignore resourceVersions.
   bool trusted = false;
+  // The API server that carries the call out, where a test has several.
+  std::string server = {};
 };
 
 struct StoreCommit {

@@ -96,12 +96,17 @@ Async<> OwnCertificate::Refresh() {
   if (new_bundle) new_bundle_.NotifyAll();
   if (issued->serving.certificate_pem == served_.certificate_pem) co_return Ok();
 
-  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) co_return FileError(directory_);
-  Result<void> written = WriteFile(key_file(), issued->serving.private_key_pem);
-  if (written) written = WriteFile(certificate_file(), issued->serving.certificate_pem);
+  Result<void> written = directory_.empty() ? Ok() : WriteFiles(issued->serving);
   if (!written) co_return written.error();
   served_ = std::move(issued->serving);
   co_return Ok();
+}
+
+Result<void> OwnCertificate::WriteFiles(const kube::KeyPair& pair) const {
+  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return FileError(directory_);
+  Result<void> written = WriteFile(key_file(), pair.private_key_pem);
+  if (!written) return written;
+  return WriteFile(certificate_file(), pair.certificate_pem);
 }
 
 boost::asio::awaitable<void> OwnCertificate::Run() {

@@ -19,6 +19,9 @@
 
 namespace operator_ {
 
+// Instead of a directory, where no server reads files.
+inline constexpr char kNoFiles[] = "";
+
 class OwnCertificate {
  public:
   // `ns`: the operator's namespace. `directory` is created if needed, and is this process's alone.
@@ -34,12 +37,16 @@ class OwnCertificate {
 
   std::string certificate_file() const { return directory_ + "/tls.crt"; }
   std::string key_file() const { return directory_ + "/tls.key"; }
+  // The content of the files.
+  const kube::KeyPair& served() const { return served_; }
   // The authorities that the API server has to trust; empty before the first Refresh().
   const std::string& ca_bundle_pem() const { return ca_bundle_pem_; }
   // Resumes after the next change of ca_bundle_pem(). Errors: kCancelled.
   kube::Async<> WaitForNewBundle() { return new_bundle_.Wait(); }
 
  private:
+  kube::Result<void> WriteFiles(const kube::KeyPair& pair) const;
+
   kube::Client& client_;
   kube::Clock& clock_;
   std::string ns_;
@@ -49,7 +56,6 @@ class OwnCertificate {
   std::optional<api::Certificates> certificates_;
   std::string ca_bundle_pem_;
   kube::Notifier new_bundle_;
-  // The content of the files.
   kube::KeyPair served_;
 };
 

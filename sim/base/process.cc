@@ -60,10 +60,13 @@ void Process::Stop() {
 
 void Process::Kill() {
   if (!life_) return;
+  life_->ended_ = true;
   life_->lane_->Hold(true);
   life_->client_->Cut();
   life_->clock_.Stop();
+  Life& ended = *life_;
   Graveyard().push_back(std::move(life_));
+  for (const auto& happen : ended.on_end_) happen();
 }
 
 void Process::Pause() {

@@ -21,6 +21,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kube/base/app.h"
 #include "kube/base/async.h"
@@ -45,9 +47,15 @@ class Life {
   ProcessClock& clock() { return clock_; }
   ProcessClient& client() { return *client_; }
   Loop::Lane& lane() { return *lane_; }
+  // Nothing of it happens any more.
+  bool ended() const { return ended_; }
+  // Calls `happen` at its end, when the main function's objects may not exist any more.
+  void OnEnd(std::function<void()> happen) { on_end_.push_back(std::move(happen)); }
 
  private:
   friend class Process;
+  bool ended_ = false;
+  std::vector<std::function<void()>> on_end_;
   std::unique_ptr<Loop::Lane> lane_;
   ProcessClock clock_;
   kube::App app_;

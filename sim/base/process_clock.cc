@@ -19,6 +19,10 @@ struct ProcessClock::Sleepers {
 
 kube::WallTime WallBegin() { return std::chrono::sys_days(std::chrono::year(2026) / 1 / 1); }
 
+kube::WallTime WallTimeAt(kube::TimePoint when) {
+  return WallBegin() + std::chrono::duration_cast<kube::WallTime::duration>(when - Loop::kBegin);
+}
+
 ProcessClock::ProcessClock(Loop& loop, Loop::Lane& lane)
     : loop_(loop),
       lane_(lane),

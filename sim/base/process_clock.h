@@ -54,5 +54,7 @@ class ProcessClock final : public kube::Clock {
 
 // The wall clock's time when a simulation begins.
 kube::WallTime WallBegin();
+// What a right wall clock shows at this time of the Loop.
+kube::WallTime WallTimeAt(kube::TimePoint when);
 
 }  // namespace sim

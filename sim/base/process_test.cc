@@ -82,6 +82,18 @@ TEST(RandomTest, ANumberBetweenIsInBothEnds) {
   EXPECT_TRUE(least && most);
 }
 
+TEST(RandomTest, AShuffleHasAllOrders) {
+  Random random(1);
+  std::set<std::vector<int>> orders;
+  for (int i = 0; i < 200; ++i) {
+    std::vector<int> items = {1, 2, 3};
+    random.Shuffle(items);
+    EXPECT_THAT(items, testing::UnorderedElementsAre(1, 2, 3));
+    orders.insert(items);
+  }
+  EXPECT_EQ(orders.size(), 6u);
+}
+
 std::vector<std::string> OrderOf(uint64_t seed) {
   Loop loop{Random(seed)};
   std::vector<std::string> order;
@@ -157,12 +169,16 @@ TEST_F(ProcessTest, AfterAKillNothingHappensUntilTheNextStart) {
   Process process(loop_, "p", Noting("p", 100, 10s), NewNoClient);
   process.Start();
   loop_.RunUntil(loop_.now() + 1s);
+  Life* first = process.life();
+  EXPECT_FALSE(first->ended());
+  first->OnEnd([this] { notes_.push_back("ended"); });
   process.Kill();
+  EXPECT_TRUE(first->ended());
   loop_.RunUntil(loop_.now() + 100s);
-  EXPECT_THAT(notes_, ElementsAre("p"));
+  EXPECT_THAT(notes_, ElementsAre("p", "ended"));
   process.Start();
   loop_.RunUntil(loop_.now() + 11s);
-  EXPECT_THAT(notes_, ElementsAre("p", "p", "p"));
+  EXPECT_THAT(notes_, ElementsAre("p", "ended", "p", "p"));
 }
 
 TEST_F(ProcessTest, APausedProcessGoesOnWithAllThatIsDue) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kube/base/clock.h"
@@ -25,6 +26,11 @@ class Random {
   template <class T>
   const T& Of(const std::vector<T>& items) {
     return items[Below(items.size())];
+  }
+  // Puts `items` into any order.
+  template <class T>
+  void Shuffle(std::vector<T>& items) {
+    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[Below(i)]);
   }
   // A generator of its own: what draws from it does not change the numbers of this one.
   Random Fork() { return Random(engine_()); }

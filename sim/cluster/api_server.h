@@ -33,9 +33,11 @@ class ApiServer {
     OnFrame on_frame;
   };
 
-  // Both outlive it.
-  ApiServer(Loop& loop, kube::FakeStore& store);
+  // Both outlive it. `name`: as Caller::server.
+  ApiServer(Loop& loop, kube::FakeStore& store, std::string name = "");
   ~ApiServer() { Crash(); }
+
+  const std::string& name() const { return name_; }
 
   // `reply` is called once, later. While the server is down: kUnavailable.
   void Carry(std::string user, kube::ApiRequest request, Reply reply);
@@ -46,7 +48,8 @@ class ApiServer {
   void Crash();
   void Start();
   bool is_up() const { return lane_ != nullptr; }
-  // Something was stored: watches have frames. To be called by an observer of the store.
+  // A handler may be ready: something was stored and watches have frames, or a reply to a call of
+  // its own has arrived.
   void Wake() {
     if (is_up()) lane_->Wake();
   }
@@ -59,6 +62,7 @@ class ApiServer {
 
   Loop& loop_;
   kube::FakeStore& store_;
+  std::string name_;
   std::unique_ptr<Loop::Lane> lane_;
   // Of the calls that are being carried out.
   std::map<uint64_t, Reply> replies_;

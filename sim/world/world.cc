@@ -26,11 +26,20 @@ World::World(uint64_t seed)
       api_server_(loop_, store_),
       faults_(random_.Fork()),
       registries_(random_.Fork()),
+      services_(loop_, store_, faults_, random_.Fork()),
+      secret_files_(loop_, random_.Fork()),
+      admission_(loop_, api_server_, store_, services_, random_.Fork()),
       admin_(store_, "admin") {
   CHECK(seeds == nullptr) << "two worlds at a time";
   seeds = new Random(random_.Fork());
   kube::SetSeedSource(NextSeed);
-  store_.Observe([this](const kube::StoreCommit&) { api_server_.Wake(); });
+  store_.Observe([this](const kube::StoreCommit& commit) {
+    secret_files_.OnCommit(commit);
+    admission_.OnCommit(commit);
+    api_server_.Wake();
+  });
+  store_.Admit(
+      [this](kube::AdmissionAttributes asked) { return admission_.Admit(std::move(asked)); });
 }
 
 World::~World() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: all that the processes of one simulation share: time, the API server and what it stores,
-// registries, faults.
+// World: all that the processes of one simulation share: time, the API server, what it stores and
+// whom it calls, registries, faults.
 //
 //   World world(/*seed=*/7);
 //   world.CreateNamespaces({"operator", "shop"});
@@ -24,10 +24,13 @@
 #include "sim/base/process.h"
 #include "sim/base/process_clock.h"
 #include "sim/base/random.h"
+#include "sim/cluster/admission.h"
 #include "sim/cluster/api_client.h"
 #include "sim/cluster/api_server.h"
 #include "sim/cluster/faults.h"
 #include "sim/cluster/registries.h"
+#include "sim/cluster/secret_files.h"
+#include "sim/cluster/services.h"
 
 namespace sim {
 
@@ -45,6 +48,8 @@ class World {
   ApiServer& api_server() { return api_server_; }
   Faults& faults() { return faults_; }
   Registries& registries() { return registries_; }
+  Services& services() { return services_; }
+  SecretFiles& secret_files() { return secret_files_; }
   // Immediate calls of an administrator.
   kube::TrustedCalls& admin() { return admin_; }
 
@@ -63,6 +68,9 @@ class World {
   ApiServer api_server_;
   Faults faults_;
   Registries registries_;
+  Services services_;
+  SecretFiles secret_files_;
+  Admission admission_;
   kube::TrustedCalls admin_;
   std::vector<std::unique_ptr<Process>> processes_;
 };

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/cluster/admission.h"
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "kube/base/base64.h"
+#include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
+#include "sim/cluster/gating_policies.h"
+#include "sim/cluster/review.h"
+#include "sim/cluster/rule_policies.h"
+#include "sim/cluster/webhook_match.h"
+
+namespace sim {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::Result;
+
+std::shared_ptr<const Json> Null() {
+  static const auto null = std::make_shared<const Json>();
+  return null;
+}
+
+std::string Decoded(const Json& object, const char* path) {
+  Result<std::string> decoded = kube::Base64Decode(kube::StringAt(object, path));
+  return decoded ? std::move(*decoded) : "";
+}
+
+// What an API server has to know.
+std::set<std::string> KnownCollections() {
+  std::set<std::string> all = GatingPolicyCollections();
+  all.merge(RulePolicyCollections());
+  all.insert({kube::kNamespaces.Path(), kube::kMutatingWebhookConfigurations.Path(),
+              kube::kValidatingWebhookConfigurations.Path()});
+  return all;
+}
+
+}  // namespace
+
+Admission::Admission(Loop& loop, ApiServer& server, kube::FakeStore& store, Services& services,
+                     Random random)
+    : server_(server),
+      services_(services),
+      known_(loop, random.Fork(), KnownCollections()),
+      random_(random),
+      reader_(store, "kube-apiserver") {}
+
+kube::Async<kube::Admitted> Admission::Admit(kube::AdmissionAttributes asked) {
+  Write write{.asked = std::move(asked), .object = Null(), .ns = Null()};
+  if (write.asked.object) write.object = write.asked.object;
+  write.ns = NamespaceOf(write.asked.key.ns);
+  if (auto changed = ApplyGatingPolicies(known_, random_, write.asked, *write.ns)) {
+    write.object = std::make_shared<const Json>(std::move(*changed));
+    write.changed = true;
+  }
+  Result<> done = co_await CallAll(write, kube::kMutatingWebhookConfigurations);
+  if (!done) co_return done.error();
+  for (std::string& answer : AnswersOfRulePolicies(known_, write.asked, *write.ns))
+    write.warnings.push_back(std::move(answer));
+  done = co_await CallAll(write, kube::kValidatingWebhookConfigurations);
+  if (!done) co_return done.error();
+  kube::Admitted admitted;
+  if (write.changed) admitted.object = *write.object;
+  admitted.warnings = std::move(write.warnings);
+  co_return admitted;
+}
+
+kube::Async<> Admission::CallAll(Write& write, const kube::Resource& configurations) {
+  // They may change during a call.
+  const KnownObjects::Objects known = known_.Of(configurations.Path());
+  for (const auto& [key, configuration] : known) {
+    for (const Json& entry : kube::ListAt(*configuration, "webhooks")) {
+      if (!MatchesRules(kube::ListAt(entry, "rules"), write.asked)) continue;
+      if (!MatchesSelectors(entry, write.asked, *write.object, *write.ns)) continue;
+      if (!MeetsConditions(entry, write.asked, *write.object)) continue;
+      Result<> called = co_await CallOne(write, entry);
+      if (!called) co_return called;
+    }
+  }
+  co_return kube::Ok();
+}
+
+kube::Async<> Admission::CallOne(Write& write, const Json& entry) {
+  const Json& to = entry.at("clientConfig");
+  const std::string uid = "review-" + std::to_string(++last_review_);
+  ServiceCall call{.ns = kube::StringAt(to, "service.namespace"),
+                   .service = kube::StringAt(to, "service.name"),
+                   .path = kube::StringAt(to, "service.path"),
+                   .authorities_pem = Decoded(to, "caBundle"),
+                   .body = kube::DumpJson(ReviewOf(uid, write.asked, *write.object)),
+                   .timeout = std::chrono::seconds(entry.value("timeoutSeconds", 10))};
+  std::function<void()> wake = [this] { server_.Wake(); };
+  Result<kube::HttpReply> reply = co_await services_.Call(std::move(call), std::move(wake));
+  Result<Json> review = Error::Unavailable("");
+  if (!reply) {
+    review = reply.error();
+  } else if (reply->status != 200) {
+    review = Error::Unavailable("status " + std::to_string(reply->status) + ": " + reply->body);
+  } else {
+    review = kube::ParseJson(reply->body);
+  }
+  if (review) co_return Take(write, entry, *review);
+  if (entry.value("failurePolicy", "Fail") == "Ignore") co_return kube::Ok();
+  co_return Error::FromHttpStatus(
+      500, "InternalError",
+      "failed calling webhook \"" + entry.value("name", "") + "\": " + review.error().message());
+}
+
+Result<> Admission::Take(Write& write, const Json& entry, const Json& review) const {
+  const Json& response = review.at("response");
+  for (const Json& warning : kube::ListAt(response, "warnings")) write.warnings.push_back(warning);
+  if (!response.value("allowed", false)) {
+    const Json& status = kube::ObjectAt(response, "status");
+    return Error::FromHttpStatus(status.value("code", 403), status.value("reason", "Forbidden"),
+                                 "admission webhook \"" + entry.value("name", "") +
+                                     "\" denied the request: " + status.value("message", ""));
+  }
+  if (!response.contains("patch")) return kube::Ok();
+  // A patch that does not apply ends the simulation by an exception: it is a defect.
+  Json patched = write.object->patch(kube::MustParseJson(Decoded(response, "patch")));
+  write.object = std::make_shared<const Json>(std::move(patched));
+  write.changed = true;
+  return kube::Ok();
+}
+
+std::shared_ptr<const Json> Admission::NamespaceOf(const std::string& name) {
+  if (name.empty()) return Null();
+  if (auto known = known_.Get(kube::kNamespaces.Path(), {"", name})) return known;
+  // A new one is read from the store.
+  std::optional<Json> stored = reader_.GetJson(kube::kNamespaces, {"", name});
+  return stored ? std::make_shared<const Json>(std::move(*stored)) : Null();
+}
+
+}  // namespace sim

@@ -321,8 +321,8 @@ TEST_F(GatingPoliciesFlow, ConfigsOfOtherNamespacesCostAPodNothing) {
   std::cout << "figure: a new pod costs the API server " << us(alone) << " us CPU, with "
             << namespaces * kConfigsEach << " configs in " << namespaces << " other namespaces "
             << us(with) << " us" << std::endl;
-  // On a busy machine, the policy and the shards of the new namespaces have cost as much again. With
-  // 12 us for each config, it would be more than this.
+  // On a busy machine, the policy and the shards of the new namespaces have cost as much again.
+  // With 12 us for each config, it would be more than this.
   EXPECT_LT(with.count(), 5 * alone.count() / 2);
   for (const std::string& ns : names) {
     kube::IgnoreError(cluster().Run(kube::DeleteObject(cluster().client(), kNamespaces, {"", ns})),

@@ -8,6 +8,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/kinds.h"
 #include "kube/types/workloads.h"
 
 namespace kube {
@@ -283,10 +284,61 @@ TEST_F(FakeApiServerTest, HooksRunBeforeEachCall) {
   EXPECT_THAT(Run(Update<core::Pod>(api_, pod)), FailsWith(Code::kConflict));
 }
 
-TEST_F(FakeApiServerTest, TheOtherEncodingIsRefused) {
-  api_.Create<core::Pod>(MakePod("web"));
-  EXPECT_THAT(Run(GetObject(api_, ResourceOf<core::Pod>::value, kWeb)),
-              FailsWith(Code::kInvalid, HasSubstr("protobuf")));
+TEST_F(FakeApiServerTest, TheOtherEncodingIsTranslated) {
+  core::Pod pod = MakePod("web").Label("a", "1").Gate("example.com/gate");
+  pod.mutable_spec()->mutable_unknown_fields()->append(EncodedField(24, "host"));
+  api_.Create(pod);
+  Result<Unstructured> json = Run(GetObject(api_, kPods, kWeb));
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ(StringAt(json->body(), "kind"), "Pod");
+  EXPECT_EQ(json->body()["spec"]["schedulingGates"], Json::array({{{"name", "example.com/gate"}}}));
+  EXPECT_THAT(Run(ListObjects(api_, kPods, {.ns = "ns"}))->items, testing::SizeIs(1));
+
+  // A write of JSON keeps what only protobuf knows, and the other way round.
+  Json changed = json->body();
+  changed["spec"]["hostname"] = "h";
+  api_.UpdateJson(kPods, changed);
+  Result<core::Pod> written = Run(Get<core::Pod>(api_, kWeb));
+  ASSERT_THAT(written, IsOk());
+  EXPECT_THAT(written->spec().unknown_fields(), HasSubstr(EncodedField(24, "host")));
+  (*written->mutable_metadata()->mutable_labels())["a"] = "2";
+  ASSERT_THAT(Run(Update(api_, *written)), IsOk());
+  EXPECT_EQ(StringAt(*api_.GetJson(kPods, kWeb), "spec.hostname"), "h");
+}
+
+TEST_F(FakeApiServerTest, AnUnchangedWriteInTheOtherEncodingIsNoChange) {
+  core::Pod pod = api_.Create<core::Pod>(MakePod("web").Label("a", "1").Label("b", "2"));
+  api_.UpdateJson(kPods, *api_.GetJson(kPods, kWeb));
+  EXPECT_EQ(api_.Get<core::Pod>(kWeb)->metadata().resource_version(),
+            pod.metadata().resource_version());
+}
+
+TEST_F(FakeApiServerTest, WatchesTranslateToo) {
+  std::string from = "resourceVersion=" + std::to_string(api_.resource_version());
+  Json pod = {{"apiVersion", "v1"},
+              {"kind", "Pod"},
+              {"metadata", {{"name", "a"}, {"namespace", "ns"}}},
+              {"spec", {{"hostname", "h"}}}};
+  api_.CreateJson(kPods, pod);
+  EXPECT_THAT(WatchPods(from), testing::ElementsAre("ADDED a"));
+}
+
+TEST_F(FakeApiServerTest, PatchesProtobufKinds) {
+  api_.Create<core::Pod>(MakePod("web").Label("a", "1"));
+  Json patch = {{"metadata", {{"annotations", {{"k", "v"}}}, {"labels", {{"a", nullptr}}}}}};
+  ASSERT_THAT(Run(PatchObject(api_, kPods, kWeb, kMergePatch, patch)), IsOk());
+  core::Pod pod = *api_.Get<core::Pod>(kWeb);
+  EXPECT_EQ(pod.metadata().annotations().at("k"), "v");
+  EXPECT_TRUE(pod.metadata().labels().empty());
+  patch = {{"spec", {{"nodeName", 1}}}};
+  EXPECT_THAT(Run(PatchObject(api_, kPods, kWeb, kMergePatch, patch)),
+              FailsWith(Code::kInvalid, HasSubstr("spec.nodeName")));
+}
+
+TEST_F(FakeApiServerTest, KindsOfJsonHaveNoProtobuf) {
+  api_.CreateJson(kWidgets, Widget({{"size", 1}}).body());
+  ApiRequest request{.target = kWidgets.Path("ns", "w"), .accept = std::string(kProtobuf)};
+  EXPECT_THAT(Run(api_.Call(request)), FailsWith(Code::kInvalid, HasSubstr("protobuf")));
 }
 
 }  // namespace

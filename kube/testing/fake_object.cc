@@ -89,17 +89,25 @@ void SetTime(Json& metadata, const char* name, bool present, const meta::Time& t
   if (present) metadata[name] = FormatTime(WallTime(std::chrono::seconds(time.seconds())));
 }
 
-// The same bytes for each encoding of one content, with maps in the order of their keys.
-std::string Canonical(google::protobuf::MessageLite& message, const std::string& bytes) {
-  if (!message.ParsePartialFromString(bytes)) return bytes;
-  std::string canonical;
+Error NotAcceptable(const std::string& kind, const std::string& encoding) {
+  return Error::FromHttpStatus(406, "NotAcceptable", kind + " does not exist as " + encoding);
+}
+
+// The bytes of `message`, with maps in the order of their keys.
+std::string InOrder(const google::protobuf::MessageLite& message) {
+  std::string bytes;
   {
-    google::protobuf::io::StringOutputStream stream(&canonical);
+    google::protobuf::io::StringOutputStream stream(&bytes);
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);
     message.SerializePartialToCodedStream(&coded);
   }
-  return canonical;
+  return bytes;
+}
+
+// The same bytes for each encoding of one content.
+std::string Canonical(google::protobuf::MessageLite& message, const std::string& bytes) {
+  return message.ParsePartialFromString(bytes) ? InOrder(message) : bytes;
 }
 
 template <class T>
@@ -130,45 +138,53 @@ std::string SealFakeEnvelope(std::string_view api_version, std::string_view kind
   return body;
 }
 
-Result<FakeObject> FakeObject::Parse(std::string_view content_type, std::string_view body) {
-  FakeObject object;
-  object.protobuf_ = content_type.starts_with(kProtobuf);
-  if (object.protobuf_) {
+FakeObject::FakeObject(Content content) : content_(std::make_shared<Content>(std::move(content))) {}
+
+Result<FakeObject> FakeObject::Parse(std::string_view collection, std::string_view content_type,
+                                     std::string_view body) {
+  Content content{.protobuf = content_type.starts_with(kProtobuf),
+                  .wire = FindWireKind(collection)};
+  if (content.protobuf) {
     Result<meta::Unknown> envelope = OpenEnvelope(body);
     if (!envelope) return envelope.error();
-    object.api_version_ = envelope->type_meta().api_version();
-    object.kind_ = envelope->type_meta().kind();
-    object.bytes_ = std::move(*envelope->mutable_raw());
+    content.api_version = envelope->type_meta().api_version();
+    content.kind = envelope->type_meta().kind();
     meta::PartialObject partial;
-    Result<void> parsed = ParseMessage(object.bytes_, partial);
+    Result<void> parsed = ParseMessage(envelope->raw(), partial);
     if (!parsed) return parsed.error();
-    return object;
+    content.bytes = std::move(*envelope->mutable_raw());
+    return FakeObject(std::move(content));
   }
   Result<Json> json = ParseJson(body);
   if (!json) return json.error();
   if (!json->is_object()) return Error::Invalid("the body is not an object");
-  object.kind_ = StringAt(*json, "kind");
-  object.json_ = std::move(*json);
-  return object;
+  content.api_version = StringAt(*json, "apiVersion");
+  content.kind = StringAt(*json, "kind");
+  content.json = std::make_shared<const Json>(std::move(*json));
+  return FakeObject(std::move(content));
 }
 
 meta::ObjectMeta FakeObject::metadata() const {
-  if (!protobuf_) return MetadataFromJson(json_);
+  if (!protobuf()) return MetadataFromJson(*content_->json);
   meta::PartialObject partial;
-  partial.ParseFromString(bytes_);
+  partial.ParseFromString(*content_->bytes);
   return partial.metadata();
 }
 
 void FakeObject::SetMetadata(const meta::ObjectMeta& metadata) {
-  if (protobuf_) {
+  Content content = *content_;
+  if (protobuf()) {
     // Fields that PartialObject does not declare stay in its unknown fields.
     meta::PartialObject partial;
-    partial.ParseFromString(bytes_);
+    partial.ParseFromString(*content.bytes);
     *partial.mutable_metadata() = metadata;
-    partial.SerializeToString(&bytes_);
+    content.bytes = InOrder(partial);
+    content.json = nullptr;
+    *this = FakeObject(std::move(content));
     return;
   }
-  Json& out = json_["metadata"];
+  Json json = *content.json;
+  Json& out = json["metadata"];
   if (!out.is_object()) out = Json::object();
   out["name"] = metadata.name();
   if (!metadata.namespace_().empty()) out["namespace"] = metadata.namespace_();
@@ -179,12 +195,56 @@ void FakeObject::SetMetadata(const meta::ObjectMeta& metadata) {
           metadata.creation_timestamp());
   SetTime(out, "deletionTimestamp", metadata.has_deletion_timestamp(),
           metadata.deletion_timestamp());
+  content.json = std::make_shared<const Json>(std::move(json));
+  content.bytes.reset();
+  *this = FakeObject(std::move(content));
+}
+
+Result<std::shared_ptr<const Json>> FakeObject::AsJson() const {
+  if (content_->json != nullptr) return content_->json;
+  const WireKind* wire = content_->wire;
+  if (wire == nullptr) return NotAcceptable(kind(), "JSON");
+  Result<Json> json = ApiWireJson().ToJson(wire->message, *content_->bytes);
+  if (!json) return json.error();
+  (*json)["apiVersion"] = content_->api_version;
+  (*json)["kind"] = content_->kind;
+  content_->json = std::make_shared<const Json>(std::move(*json));
+  return content_->json;
+}
+
+Result<std::string> FakeObject::Encoded(const Content& content, const Json& json) {
+  if (content.wire == nullptr) return NotAcceptable(content.kind, "protobuf");
+  Json object = json;
+  object.erase("apiVersion");
+  object.erase("kind");
+  return ApiWireJson().ToWire(content.wire->message, object);
+}
+
+Result<std::string_view> FakeObject::AsBytes() const {
+  if (!content_->bytes) {
+    Result<std::string> bytes = Encoded(*content_, *content_->json);
+    if (!bytes) return bytes.error();
+    content_->bytes = std::move(*bytes);
+  }
+  return std::string_view(*content_->bytes);
+}
+
+Result<FakeObject> FakeObject::WithJson(Json json) const {
+  Content content = *content_;
+  content.bytes.reset();
+  if (content.protobuf) {
+    Result<std::string> bytes = Encoded(content, json);
+    if (!bytes) return bytes.error();
+    content.bytes = std::move(*bytes);
+  }
+  content.json = std::make_shared<const Json>(std::move(json));
+  return FakeObject(std::move(content));
 }
 
 Result<bool> FakeObject::MatchesFields(std::string_view selector) const {
   if (selector.empty()) return true;
   core::Pod pod;
-  if (protobuf_ && kind_ == "Pod") pod.ParseFromString(bytes_);
+  if (protobuf() && kind() == "Pod") pod.ParseFromString(*content_->bytes);
   meta::ObjectMeta meta = metadata();
   for (std::string_view part : SplitSelector(selector)) {
     Term term;
@@ -194,14 +254,16 @@ Result<bool> FakeObject::MatchesFields(std::string_view selector) const {
       value = meta.name();
     } else if (term.key == "metadata.namespace") {
       value = meta.namespace_();
-    } else if (!protobuf_) {
-      value = StringAt(json_, term.key);
-    } else if (kind_ == "Pod" && term.key == "spec.nodeName") {
+    } else if (kind() == "Job" && term.key == "status.successful") {
+      Result<std::shared_ptr<const Json>> json = AsJson();
+      if (!json) return json.error();
+      value = std::to_string(IntAt(**json, "status.succeeded"));
+    } else if (!protobuf()) {
+      value = StringAt(*content_->json, term.key);
+    } else if (kind() == "Pod" && term.key == "spec.nodeName") {
       value = pod.spec().node_name();
-    } else if (kind_ == "Pod" && term.key == "status.phase") {
+    } else if (kind() == "Pod" && term.key == "status.phase") {
       value = pod.status().phase();
-    } else if (kind_ == "Job" && term.key == "status.successful") {
-      value = "0";  // no job of a test has a successful pod
     } else {
       return Error::FromHttpStatus(400, "BadRequest", "field label not supported: " + term.key);
     }
@@ -218,16 +280,35 @@ bool FakeObject::MatchesLabels(std::string_view selector) const {
   return true;
 }
 
-std::string FakeObject::Bare() const { return protobuf_ ? bytes_ : DumpJson(json_); }
+Result<std::string> FakeObject::Bare(bool as_protobuf) const {
+  if (as_protobuf) {
+    Result<std::string_view> bytes = AsBytes();
+    if (!bytes) return bytes.error();
+    return std::string(*bytes);
+  }
+  Result<std::shared_ptr<const Json>> json = AsJson();
+  if (!json) return json.error();
+  return DumpJson(**json);
+}
 
-std::string FakeObject::Body() const {
-  return protobuf_ ? SealFakeEnvelope(api_version_, kind_, bytes_) : DumpJson(json_);
+Result<std::string> FakeObject::Body(bool as_protobuf) const {
+  Result<std::string> bare = Bare(as_protobuf);
+  if (!bare || !as_protobuf) return bare;
+  if (protobuf()) return SealFakeEnvelope(content_->api_version, kind(), std::move(*bare));
+  const Resource& resource = content_->wire->resource;
+  return SealFakeEnvelope(resource.ApiVersion(), resource.kind, std::move(*bare));
 }
 
 bool FakeObject::operator==(const FakeObject& other) const {
-  if (protobuf_ != other.protobuf_ || json_ != other.json_) return false;
-  return bytes_ == other.bytes_ ||
-         (kind_ == other.kind_ && Canonical(kind_, bytes_) == Canonical(kind_, other.bytes_));
+  if (content_ == other.content_) return true;
+  if (protobuf() && other.protobuf()) {
+    const std::string& mine = *content_->bytes;
+    const std::string& others = *other.content_->bytes;
+    return mine == others || Canonical(kind(), mine) == Canonical(kind(), others);
+  }
+  Result<std::shared_ptr<const Json>> mine = AsJson();
+  Result<std::shared_ptr<const Json>> others = other.AsJson();
+  return mine && others && **mine == **others;
 }
 
 }  // namespace kube

@@ -2,32 +2,12 @@
 #include "kube/testing/fake_patch.h"
 
 #include <algorithm>
-#include <string>
+#include <memory>
 
 #include "kube/types/unstructured.h"
 
 namespace kube {
 namespace {
-
-// A merge patch of a protobuf object: only annotations are supported.
-Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
-  const Json* annotations = Find(patch, "metadata.annotations");
-  if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 ||
-      patch["metadata"].size() != 1) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType",
-                                 "this fake patches annotations of protobuf objects only");
-  }
-  meta::ObjectMeta meta = object.metadata();
-  for (const auto& [key, value] : annotations->items()) {
-    if (value.is_null()) {
-      meta.mutable_annotations()->erase(key);
-    } else {
-      (*meta.mutable_annotations())[key] = value.get<std::string>();
-    }
-  }
-  object.SetMetadata(meta);
-  return object;
-}
 
 // FieldsV1 of an applied object; lists belong to the manager as a whole.
 Json FieldsOf(const Json& value) {
@@ -52,30 +32,34 @@ void SetAppliedFields(Json& object, const Json& applied, const std::string& targ
 
 }  // namespace
 
-Result<FakeObject> Patched(FakeObject object, const ApiRequest& request) {
+Result<FakeObject> Patched(const FakeObject& object, const ApiRequest& request) {
   Result<Json> patch = ParseJson(request.body);
   if (!patch) return patch.error();
-  if (object.protobuf()) return PatchAnnotations(std::move(object), *patch);
+  Result<std::shared_ptr<const Json>> stored = object.AsJson();
+  if (!stored) return stored.error();
+  Json patched = **stored;
   if (request.content_type == kJsonPatch) {
     try {
-      object.mutable_json() = object.json().patch(*patch);
+      patched = patched.patch(*patch);
     } catch (const Json::exception& e) {
       return Error::FromHttpStatus(422, "Invalid", e.what());
     }
-    return object;
+  } else {
+    patched.merge_patch(*patch);
+    if (request.content_type == kApplyPatch) SetAppliedFields(patched, *patch, request.target);
   }
-  object.mutable_json().merge_patch(*patch);
-  if (request.content_type == kApplyPatch)
-    SetAppliedFields(object.mutable_json(), *patch, request.target);
-  return object;
+  if (!patched.is_object()) return Error::Invalid("the patched object is none");
+  return object.WithJson(std::move(patched));
 }
 
-Result<FakeObject> CreatedByApply(const ApiRequest& request) {
-  Result<FakeObject> object = FakeObject::Parse(kJson, request.body);
+Result<FakeObject> CreatedByApply(std::string_view collection, const ApiRequest& request) {
+  Result<FakeObject> object = FakeObject::Parse(collection, kJson, request.body);
   if (!object) return object.error();
-  Json applied = object->json();
-  SetAppliedFields(object->mutable_json(), applied, request.target);
-  return object;
+  Result<std::shared_ptr<const Json>> applied = object->AsJson();
+  if (!applied) return applied.error();
+  Json json = **applied;
+  SetAppliedFields(json, **applied, request.target);
+  return object->WithJson(std::move(json));
 }
 
 }  // namespace kube

@@ -30,20 +30,19 @@ Error Forbidden(const std::string& field, const std::string& why) {
       .WithCauses({{"FieldValueForbidden", why, field}});
 }
 
-// Objects are only available in the encoding in which they are stored.
-Result<void> CheckAccept(const FakeObject& object, const ApiRequest& request) {
-  bool wants_protobuf = request.accept.starts_with(kProtobuf);
-  if (wants_protobuf == object.protobuf()) return Ok();
-  return Error::FromHttpStatus(406, "NotAcceptable",
-                               object.kind() + " was written as " +
-                                   (object.protobuf() ? "protobuf" : "JSON") +
-                                   " and is asked for as " + request.accept);
-}
+bool WantsProtobuf(const ApiRequest& request) { return request.accept.starts_with(kProtobuf); }
 
 Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiRequest& request) {
-  Result<void> acceptable = CheckAccept(object, request);
-  if (!acceptable) return acceptable.error();
-  return ApiResponse{status, std::string(object.protobuf() ? kProtobuf : kJson), object.Body()};
+  bool as_protobuf = WantsProtobuf(request);
+  Result<std::string> body = object.Body(as_protobuf);
+  if (!body) return body.error();
+  return ApiResponse{status, std::string(as_protobuf ? kProtobuf : kJson), std::move(*body)};
+}
+
+// The value of `json` at spec or status, or null.
+Json Part(const FakeObject& object, const char* name) {
+  Result<std::shared_ptr<const Json>> json = object.AsJson();
+  return json ? (*json)->value(name, Json()) : Json();
 }
 
 }  // namespace
@@ -105,8 +104,6 @@ Result<ApiResponse> FakeStore::HandleList(const FakeTarget& target, const ApiReq
     Result<bool> matches = target.Matches(key, object);
     if (!matches) return matches.error();
     if (!*matches) continue;
-    Result<void> acceptable = CheckAccept(object, request);
-    if (!acceptable) return acceptable.error();
     if (limit > 0 && items.size() == limit) {
       meta::ObjectMeta last = items.back()->metadata();
       next = std::to_string(version) + "|" + last.namespace_() + "/" + last.name();
@@ -115,11 +112,15 @@ Result<ApiResponse> FakeStore::HandleList(const FakeTarget& target, const ApiReq
     items.push_back(&object);
   }
 
-  if (request.accept.starts_with(kProtobuf)) {
+  if (WantsProtobuf(request)) {
     meta::List list;
     list.mutable_metadata()->set_resource_version(std::to_string(version));
     list.mutable_metadata()->set_continue_token(next);
-    for (const FakeObject* item : items) list.add_items(item->Bare());
+    for (const FakeObject* item : items) {
+      Result<std::string> bytes = item->Bare(/*as_protobuf=*/true);
+      if (!bytes) return bytes.error();
+      list.add_items(std::move(*bytes));
+    }
     return ApiResponse{200, std::string(kProtobuf),
                        SealFakeEnvelope("v1", "List", list.SerializeAsString())};
   }
@@ -127,12 +128,17 @@ Result<ApiResponse> FakeStore::HandleList(const FakeTarget& target, const ApiReq
                {"metadata", {{"resourceVersion", std::to_string(version)}}},
                {"items", Json::array()}};
   if (!next.empty()) list["metadata"]["continue"] = next;
-  for (const FakeObject* item : items) list["items"].push_back(item->json());
+  for (const FakeObject* item : items) {
+    Result<std::shared_ptr<const Json>> json = item->AsJson();
+    if (!json) return json.error();
+    list["items"].push_back(**json);
+  }
   return ApiResponse{200, std::string(kJson), DumpJson(list)};
 }
 
 Result<ApiResponse> FakeStore::HandlePost(const FakeTarget& target, const ApiRequest& request) {
-  Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
+  Result<FakeObject> object =
+      FakeObject::Parse(target.collection, request.content_type, request.body);
   if (!object) return object.error();
   Result<FakeObject> created = Insert(target, std::move(*object));
   if (!created) return created.error();
@@ -141,7 +147,8 @@ Result<ApiResponse> FakeStore::HandlePost(const FakeTarget& target, const ApiReq
 
 Result<ApiResponse> FakeStore::HandlePut(const FakeTarget& target, const ApiRequest& request,
                                          bool trusted) {
-  Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
+  Result<FakeObject> object =
+      FakeObject::Parse(target.collection, request.content_type, request.body);
   if (!object) return object.error();
   Result<FakeObject> replaced = Replace(target, std::move(*object), trusted);
   if (!replaced) return replaced.error();
@@ -153,7 +160,7 @@ Result<ApiResponse> FakeStore::HandlePatch(const FakeTarget& target, const ApiRe
   auto found = objects.find(target.key);
   if (found == objects.end()) {
     if (request.content_type != kApplyPatch || !target.subresource.empty()) return NotFound(target);
-    Result<FakeObject> object = CreatedByApply(request);
+    Result<FakeObject> object = CreatedByApply(target.collection, request);
     if (!object) return object.error();
     Result<FakeObject> created = Insert(target, std::move(*object));
     if (!created) return created.error();
@@ -208,7 +215,7 @@ Result<FakeObject> FakeStore::Insert(const FakeTarget& target, FakeObject object
     return Error::FromHttpStatus(400, "BadRequest",
                                  "the namespace of the object and of the request differ");
   }
-  meta.set_namespace_(target.key.ns);
+  if (!target.key.ns.empty()) meta.set_namespace_(target.key.ns);
   ObjectKey key{target.key.ns, meta.name()};
   if (collections_[target.collection].contains(key)) {
     return Error::FromHttpStatus(409, "AlreadyExists",
@@ -233,10 +240,6 @@ Result<FakeObject> FakeStore::Replace(const FakeTarget& target, FakeObject objec
   FakeObject before = found->second;
   meta::ObjectMeta old = before.metadata();
   meta::ObjectMeta meta = object.metadata();
-  if (before.protobuf() != object.protobuf()) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType",
-                                 before.kind() + " was written in the other encoding");
-  }
   if (!trusted && !meta.resource_version().empty() &&
       meta.resource_version() != old.resource_version()) {
     return Conflict(
@@ -249,15 +252,21 @@ Result<FakeObject> FakeStore::Replace(const FakeTarget& target, FakeObject objec
   // The object and the status of a JSON kind are written separately.
   if (!object.protobuf() && !trusted) {
     bool status_only = target.subresource == "status";
-    FakeObject merged = status_only ? before : object;
-    const Json& source = status_only ? object.json() : before.json();
-    merged.mutable_json().erase("status");
-    if (source.contains("status")) merged.mutable_json()["status"] = source["status"];
-    object = std::move(merged);
+    Result<std::shared_ptr<const Json>> stored = before.AsJson();
+    Result<std::shared_ptr<const Json>> written = object.AsJson();
+    if (!stored) return stored.error();
+    if (!written) return written.error();
+    Json merged = status_only ? **stored : **written;
+    const Json& source = status_only ? **written : **stored;
+    merged.erase("status");
+    if (source.contains("status")) merged["status"] = source["status"];
+    Result<FakeObject> kept = (status_only ? before : object).WithJson(std::move(merged));
+    if (!kept) return kept.error();
+    object = std::move(*kept);
     meta = object.metadata();
   }
   meta.set_name(old.name());
-  meta.set_namespace_(old.namespace_());
+  if (!old.namespace_().empty()) meta.set_namespace_(old.namespace_());
   meta.set_uid(old.uid());
   meta.set_resource_version(old.resource_version());
   *meta.mutable_creation_timestamp() = old.creation_timestamp();
@@ -265,8 +274,7 @@ Result<FakeObject> FakeStore::Replace(const FakeTarget& target, FakeObject objec
     meta.clear_deletion_timestamp();
     if (old.has_deletion_timestamp()) *meta.mutable_deletion_timestamp() = old.deletion_timestamp();
   }
-  bool new_spec = !object.protobuf() &&
-                  object.json().value("spec", Json()) != before.json().value("spec", Json());
+  bool new_spec = !object.protobuf() && Part(object, "spec") != Part(before, "spec");
   meta.set_generation(old.generation() + (new_spec ? 1 : 0));
   object.SetMetadata(meta);
   if (object == before) return before;  // unchanged: no new version, no event

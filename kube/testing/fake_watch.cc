@@ -28,7 +28,9 @@ void FakeWatch::Deliver(const FakeChange& change) {
   if (!before || !after) return End(before ? after.error() : before.error());
   if (!*before && !*after) return;
   const FakeObject& object = *after ? *change.after : *change.before;
-  Send(!*before ? "ADDED" : *after ? "MODIFIED" : "DELETED", object.protobuf(), object.Body());
+  Result<std::string> body = object.Body(protobuf_);
+  if (!body) return End(body.error());
+  Send(!*before ? "ADDED" : *after ? "MODIFIED" : "DELETED", std::move(*body));
 }
 
 void FakeWatch::SendBookmark(uint64_t version, bool end_of_initial_events) {
@@ -39,7 +41,7 @@ void FakeWatch::SendBookmark(uint64_t version, bool end_of_initial_events) {
     (*object.mutable_metadata()->mutable_annotations())[kInitialEventsEnd] = "true";
   std::string body = protobuf_ ? SealFakeEnvelope("v1", "", object.SerializeAsString())
                                : DumpJson(Json({{"metadata", MetadataToJson(object.metadata())}}));
-  Send("BOOKMARK", protobuf_, std::move(body));
+  Send("BOOKMARK", std::move(body));
 }
 
 void FakeWatch::SendExpired() {
@@ -55,7 +57,7 @@ void FakeWatch::SendExpired() {
                                                 {"code", status.code()},
                                                 {"reason", status.reason()},
                                                 {"message", status.message()}}));
-  Send("ERROR", protobuf_, std::move(body));
+  Send("ERROR", std::move(body));
   End(std::nullopt);
 }
 
@@ -65,10 +67,8 @@ void FakeWatch::End(std::optional<Error> failure) {
   changed_.NotifyAll();
 }
 
-void FakeWatch::Send(std::string_view type, bool protobuf, std::string body) {
-  if (protobuf != protobuf_)
-    return End(Error::Invalid("the object was written in the other encoding than is watched"));
-  if (protobuf) {
+void FakeWatch::Send(std::string_view type, std::string body) {
+  if (protobuf_) {
     meta::WatchEvent event;
     event.set_type(std::string(type));
     event.mutable_object()->set_raw(std::move(body));

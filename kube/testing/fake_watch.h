@@ -39,7 +39,7 @@ class FakeWatch {
   Async<std::optional<std::string>> Next();
 
  private:
-  void Send(std::string_view type, bool protobuf, std::string body);
+  void Send(std::string_view type, std::string body);
 
   FakeTarget target_;
   bool protobuf_;

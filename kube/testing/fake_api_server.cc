@@ -25,7 +25,8 @@ Async<ApiResponse> FakeApiServer::Call(ApiRequest request) {
 
   if (std::optional<Error> failure = Arrive(MethodName(request.method), request))
     co_return *failure;
-  co_return store_->Handle(request, /*trusted=*/false);
+  const Caller caller{.user = "client"};
+  co_return store_->Handle(caller, request);
 }
 
 Async<std::unique_ptr<WatchStream>> FakeApiServer::Watch(ApiRequest request) {

@@ -45,36 +45,63 @@ Json Part(const FakeObject& object, const char* name) {
   return json ? (*json)->value(name, Json()) : Json();
 }
 
+std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
+  if (!object) return nullptr;
+  Result<std::shared_ptr<const Json>> json = object->AsJson();
+  if (json) return *json;
+  return std::make_shared<const Json>(
+      Json{{"kind", object->kind()}, {"metadata", MetadataToJson(object->metadata())}});
+}
+
+// As RBAC names it.
+std::string VerbOf(Method method) {
+  switch (method) {
+    case Method::kPost:
+      return "create";
+    case Method::kPut:
+      return "update";
+    case Method::kPatch:
+      return "patch";
+    case Method::kDelete:
+      return "delete";
+    default:
+      return "get";
+  }
+}
+
 }  // namespace
 
 FakeStore::FakeStore(Clock& clock) : clock_(clock) {}
 
-Result<ApiResponse> FakeStore::Handle(const ApiRequest& request, bool trusted) {
+Result<ApiResponse> FakeStore::Handle(const Caller& caller, const ApiRequest& request) {
   Result<FakeTarget> target = FakeTarget::Parse(request.target);
   if (!target) return target.error();
+  FakeCall call{caller, request, std::move(*target)};
   switch (request.method) {
     case Method::kGet:
-      return target->key.name.empty() ? HandleList(*target, request) : HandleGet(*target, request);
+      return call.target.key.name.empty() ? HandleList(call) : HandleGet(call);
     case Method::kPost:
-      return HandlePost(*target, request);
+      return HandlePost(call);
     case Method::kPut:
-      return HandlePut(*target, request, trusted);
+      return HandlePut(call);
     case Method::kPatch:
-      return HandlePatch(*target, request);
+      return HandlePatch(call);
     case Method::kDelete:
-      return HandleDelete(*target, request);
+      return HandleDelete(call);
   }
   return Error::FromHttpStatus(405, "MethodNotAllowed", "no such method");
 }
 
-Result<ApiResponse> FakeStore::HandleGet(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeStore::HandleGet(const FakeCall& call) {
+  const FakeTarget& target = call.target;
   Collection& objects = collections_[target.collection];
   auto found = objects.find(target.key);
   if (found == objects.end()) return NotFound(target);
-  return Answer(200, found->second, request);
+  return Answer(200, found->second, call.request);
 }
 
-Result<ApiResponse> FakeStore::HandleList(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeStore::HandleList(const FakeCall& call) {
+  const FakeTarget& target = call.target;
   // A continue token is "version|ns/name": continue after that key.
   uint64_t version = version_;
   std::optional<ObjectKey> after;
@@ -112,7 +139,7 @@ Result<ApiResponse> FakeStore::HandleList(const FakeTarget& target, const ApiReq
     items.push_back(&object);
   }
 
-  if (WantsProtobuf(request)) {
+  if (WantsProtobuf(call.request)) {
     meta::List list;
     list.mutable_metadata()->set_resource_version(std::to_string(version));
     list.mutable_metadata()->set_continue_token(next);
@@ -136,50 +163,54 @@ Result<ApiResponse> FakeStore::HandleList(const FakeTarget& target, const ApiReq
   return ApiResponse{200, std::string(kJson), DumpJson(list)};
 }
 
-Result<ApiResponse> FakeStore::HandlePost(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeStore::HandlePost(const FakeCall& call) {
+  const FakeTarget& target = call.target;
   Result<FakeObject> object =
-      FakeObject::Parse(target.collection, request.content_type, request.body);
+      FakeObject::Parse(target.collection, call.request.content_type, call.request.body);
   if (!object) return object.error();
-  Result<FakeObject> created = Insert(target, std::move(*object));
+  Result<FakeObject> created = Insert(call, std::move(*object));
   if (!created) return created.error();
-  return Answer(201, *created, request);
+  return Answer(201, *created, call.request);
 }
 
-Result<ApiResponse> FakeStore::HandlePut(const FakeTarget& target, const ApiRequest& request,
-                                         bool trusted) {
+Result<ApiResponse> FakeStore::HandlePut(const FakeCall& call) {
+  const FakeTarget& target = call.target;
   Result<FakeObject> object =
-      FakeObject::Parse(target.collection, request.content_type, request.body);
+      FakeObject::Parse(target.collection, call.request.content_type, call.request.body);
   if (!object) return object.error();
-  Result<FakeObject> replaced = Replace(target, std::move(*object), trusted);
+  Result<FakeObject> replaced = Replace(call, std::move(*object));
   if (!replaced) return replaced.error();
-  return Answer(200, *replaced, request);
+  return Answer(200, *replaced, call.request);
 }
 
-Result<ApiResponse> FakeStore::HandlePatch(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeStore::HandlePatch(const FakeCall& call) {
+  const FakeTarget& target = call.target;
   Collection& objects = collections_[target.collection];
   auto found = objects.find(target.key);
   if (found == objects.end()) {
-    if (request.content_type != kApplyPatch || !target.subresource.empty()) return NotFound(target);
-    Result<FakeObject> object = CreatedByApply(target.collection, request);
+    if (call.request.content_type != kApplyPatch || !target.subresource.empty())
+      return NotFound(target);
+    Result<FakeObject> object = CreatedByApply(target.collection, call.request);
     if (!object) return object.error();
-    Result<FakeObject> created = Insert(target, std::move(*object));
+    Result<FakeObject> created = Insert(call, std::move(*object));
     if (!created) return created.error();
-    return Answer(201, *created, request);
+    return Answer(201, *created, call.request);
   }
-  Result<FakeObject> patched = Patched(found->second, request);
+  Result<FakeObject> patched = Patched(found->second, call.request);
   if (!patched) return patched.error();
-  Result<FakeObject> replaced = Replace(target, std::move(*patched), /*trusted=*/false);
+  Result<FakeObject> replaced = Replace(call, std::move(*patched));
   if (!replaced) return replaced.error();
-  return Answer(200, *replaced, request);
+  return Answer(200, *replaced, call.request);
 }
 
-Result<ApiResponse> FakeStore::HandleDelete(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeStore::HandleDelete(const FakeCall& call) {
+  const FakeTarget& target = call.target;
   Collection& objects = collections_[target.collection];
   auto found = objects.find(target.key);
   if (found == objects.end()) return NotFound(target);
   FakeObject before = found->second;
   meta::ObjectMeta meta = before.metadata();
-  if (Result<Json> options = ParseJson(request.body); options) {
+  if (Result<Json> options = ParseJson(call.request.body); options) {
     std::string uid = StringAt(*options, "preconditions.uid", meta.uid());
     std::string version =
         StringAt(*options, "preconditions.resourceVersion", meta.resource_version());
@@ -190,7 +221,7 @@ Result<ApiResponse> FakeStore::HandleDelete(const FakeTarget& target, const ApiR
                        R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
   if (meta.finalizers().empty()) {
     objects.erase(found);
-    Commit(target.collection, target.key, std::move(before), std::nullopt);
+    Commit(call, target.key, std::move(before), std::nullopt);
     return response;
   }
   if (meta.has_deletion_timestamp()) return response;
@@ -198,13 +229,14 @@ Result<ApiResponse> FakeStore::HandleDelete(const FakeTarget& target, const ApiR
       std::chrono::system_clock::to_time_t(clock_.WallNow()));
   FakeObject after = before;
   after.SetMetadata(meta);
-  Commit(target.collection, target.key, std::move(before), std::move(after));
+  Commit(call, target.key, std::move(before), std::move(after));
   return response;
 }
 
 // --- Storage
 
-Result<FakeObject> FakeStore::Insert(const FakeTarget& target, FakeObject object) {
+Result<FakeObject> FakeStore::Insert(const FakeCall& call, FakeObject object) {
+  const FakeTarget& target = call.target;
   meta::ObjectMeta meta = object.metadata();
   if (meta.name().empty() && !meta.generate_name().empty()) {
     meta.set_name(meta.generate_name() + "x" + std::to_string(next_uid_));
@@ -229,11 +261,13 @@ Result<FakeObject> FakeStore::Insert(const FakeTarget& target, FakeObject object
         std::chrono::system_clock::to_time_t(clock_.WallNow()));
   }
   object.SetMetadata(meta);
-  Commit(target.collection, key, std::nullopt, object);
+  Commit(call, key, std::nullopt, object);
   return collections_[target.collection].at(key);
 }
 
-Result<FakeObject> FakeStore::Replace(const FakeTarget& target, FakeObject object, bool trusted) {
+Result<FakeObject> FakeStore::Replace(const FakeCall& call, FakeObject object) {
+  const FakeTarget& target = call.target;
+  bool trusted = call.caller.trusted;
   Collection& objects = collections_[target.collection];
   auto found = objects.find(target.key);
   if (found == objects.end()) return NotFound(target);
@@ -282,21 +316,33 @@ Result<FakeObject> FakeStore::Replace(const FakeTarget& target, FakeObject objec
   // The last finalizer of a deleted object was removed: remove the object.
   if (meta.has_deletion_timestamp() && meta.finalizers().empty()) {
     objects.erase(found);
-    Commit(target.collection, target.key, std::move(before), std::nullopt);
+    Commit(call, target.key, std::move(before), std::nullopt);
     return object;
   }
-  Commit(target.collection, target.key, std::move(before), std::move(object));
+  Commit(call, target.key, std::move(before), std::move(object));
   return objects.at(target.key);
 }
 
-void FakeStore::Commit(const std::string& collection, const ObjectKey& key,
-                       std::optional<FakeObject> before, std::optional<FakeObject> after) {
+void FakeStore::Commit(const FakeCall& call, const ObjectKey& key, std::optional<FakeObject> before,
+                       std::optional<FakeObject> after) {
+  const std::string& collection = call.target.collection;
   ++version_;
   if (after) {
     meta::ObjectMeta meta = after->metadata();
     meta.set_resource_version(std::to_string(version_));
     after->SetMetadata(meta);
     collections_[collection].insert_or_assign(key, *after);
+  }
+  if (!observers_.empty()) {
+    StoreCommit commit{.version = version_,
+                       .collection = collection,
+                       .key = key,
+                       .before = JsonOf(before),
+                       .after = JsonOf(after),
+                       .caller = call.caller,
+                       .verb = VerbOf(call.request.method),
+                       .subresource = call.target.subresource};
+    for (const StoreObserver& observer : observers_) observer(commit);
   }
   if (before) {
     // A DELETED event carries the version of the deletion.

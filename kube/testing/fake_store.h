@@ -4,7 +4,7 @@
 // bookmarks and streaming lists, 410.
 //
 //   FakeStore store;
-//   Result<ApiResponse> response = store.Handle(request, /*trusted=*/false);
+//   Result<ApiResponse> response = store.Handle({.user = "ann"}, request);
 //
 // FakeApiServer is a Client over it, TrustedCalls are the calls of a test itself.
 //
@@ -27,6 +27,7 @@
 #include "kube/testing/fake_object.h"
 #include "kube/testing/fake_target.h"
 #include "kube/testing/fake_watch.h"
+#include "kube/testing/store_commit.h"
 #include "kube/types/resource.h"
 
 namespace kube {
@@ -36,10 +37,12 @@ class FakeStore {
   // `clock` sets creation times.
   explicit FakeStore(Clock& clock = RealClock());
 
-  // Carries out a call other than a watch. `trusted`: a call of the test, which may write status
-  // and ignore resourceVersions.
-  Result<ApiResponse> Handle(const ApiRequest& request, bool trusted);
+  // Carries out a call other than a watch.
+  Result<ApiResponse> Handle(const Caller& caller, const ApiRequest& request);
   Result<std::unique_ptr<WatchStream>> OpenWatch(const ApiRequest& request);
+
+  // Calls `observer` for each change, before the watches get it.
+  void Observe(StoreObserver observer) { observers_.push_back(std::move(observer)); }
 
   // Ends the open watches, normally or with `failure`.
   void EndWatches(std::optional<Error> failure);
@@ -60,16 +63,22 @@ class FakeStore {
   // Objects of one collection ("/api/v1/pods"), by namespace and name.
   using Collection = std::map<ObjectKey, FakeObject>;
 
-  Result<ApiResponse> HandleGet(const FakeTarget& target, const ApiRequest& request);
-  Result<ApiResponse> HandleList(const FakeTarget& target, const ApiRequest& request);
-  Result<ApiResponse> HandlePost(const FakeTarget& target, const ApiRequest& request);
-  Result<ApiResponse> HandlePut(const FakeTarget& target, const ApiRequest& request, bool trusted);
-  Result<ApiResponse> HandlePatch(const FakeTarget& target, const ApiRequest& request);
-  Result<ApiResponse> HandleDelete(const FakeTarget& target, const ApiRequest& request);
+  struct FakeCall {
+    const Caller& caller;
+    const ApiRequest& request;
+    FakeTarget target;
+  };
 
-  Result<FakeObject> Insert(const FakeTarget& target, FakeObject object);
-  Result<FakeObject> Replace(const FakeTarget& target, FakeObject object, bool trusted);
-  void Commit(const std::string& collection, const ObjectKey& key, std::optional<FakeObject> before,
+  Result<ApiResponse> HandleGet(const FakeCall& call);
+  Result<ApiResponse> HandleList(const FakeCall& call);
+  Result<ApiResponse> HandlePost(const FakeCall& call);
+  Result<ApiResponse> HandlePut(const FakeCall& call);
+  Result<ApiResponse> HandlePatch(const FakeCall& call);
+  Result<ApiResponse> HandleDelete(const FakeCall& call);
+
+  Result<FakeObject> Insert(const FakeCall& call, FakeObject object);
+  Result<FakeObject> Replace(const FakeCall& call, FakeObject object);
+  void Commit(const FakeCall& call, const ObjectKey& key, std::optional<FakeObject> before,
               std::optional<FakeObject> after);
   std::vector<std::shared_ptr<FakeWatch>> OpenWatches() const;
 
@@ -86,6 +95,7 @@ class FakeStore {
   std::map<std::string, Collection> collections_;
   std::vector<FakeChange> history_;
   std::vector<std::weak_ptr<FakeWatch>> watches_;
+  std::vector<StoreObserver> observers_;
 };
 
 }  // namespace kube

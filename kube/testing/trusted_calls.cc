@@ -7,8 +7,11 @@
 
 namespace kube {
 
+TrustedCalls::TrustedCalls(FakeStore& store, std::string user)
+    : store_(store), caller_{.user = std::move(user), .trusted = true} {}
+
 Result<ApiResponse> TrustedCalls::Try(const ApiRequest& request) {
-  return store_.Handle(request, /*trusted=*/true);
+  return store_.Handle(caller_, request);
 }
 
 ApiResponse TrustedCalls::Must(const ApiRequest& request) {

@@ -7,11 +7,13 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "kube/client/client.h"
 #include "kube/client/typed.h"
+#include "kube/testing/store_commit.h"
 
 namespace kube {
 
@@ -19,8 +21,8 @@ class FakeStore;
 
 class TrustedCalls {
  public:
-  // `store` outlives it.
-  explicit TrustedCalls(FakeStore& store) : store_(store) {}
+  // `store` outlives it. `user`: for observers of the store.
+  explicit TrustedCalls(FakeStore& store, std::string user = "test");
 
   template <class T>
   T Create(const T& object);
@@ -49,6 +51,7 @@ class TrustedCalls {
   ApiResponse Must(const ApiRequest& request);
 
   FakeStore& store_;
+  Caller caller_;
 };
 
 template <class T>

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/testing/fake_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/client/typed.h"
+#include "kube/codec/codec.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/trusted_calls.h"
+#include "kube/types/kinds.h"
+
+namespace kube {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const ObjectKey kWeb{"ns", "web"};
+const Caller kAnn{.user = "ann"};
+
+ApiRequest JsonRequest(Method method, std::string target, const Json& body) {
+  return {.method = method,
+          .target = std::move(target),
+          .content_type = std::string(method == Method::kPatch ? kMergePatch : kJson),
+          .body = DumpJson(body)};
+}
+
+class FakeStoreTest : public testing::Test {
+ protected:
+  Result<core::Pod> Update(const core::Pod& pod) {
+    Result<ApiResponse> response = store_.Handle(kAnn, UpdateRequest(pod));
+    if (!response) return response.error();
+    return Decode<core::Pod>(response->body);
+  }
+
+  FakeClock clock_;
+  FakeStore store_{clock_};
+  TrustedCalls calls_{store_};
+};
+
+TEST_F(FakeStoreTest, ObserversSeeWhoChangedWhat) {
+  std::vector<StoreCommit> commits;
+  store_.Observe([&](const StoreCommit& commit) { commits.push_back(commit); });
+  core::Pod pod = calls_.Create<core::Pod>(MakePod("web").Finalizer("f"));
+  (*pod.mutable_metadata()->mutable_labels())["a"] = "1";
+  ASSERT_THAT(Update(pod), IsOk());
+  ASSERT_THAT(Update(*calls_.Get<core::Pod>(kWeb)), IsOk()) << "unchanged: no commit";
+  Json phase = {{"status", {{"phase", "Running"}}}};
+  ASSERT_THAT(
+      store_.Handle(kAnn, JsonRequest(Method::kPatch, kPods.Path("ns", "web", "status"), phase)),
+      IsOk());
+  ASSERT_THAT(store_.Handle(kAnn, {.method = Method::kDelete, .target = kPods.Path("ns", "web")}),
+              IsOk());
+  Json released = {{"metadata", {{"finalizers", nullptr}}}};
+  ASSERT_THAT(store_.Handle(kAnn, JsonRequest(Method::kPatch, kPods.Path("ns", "web"), released)),
+              IsOk());
+
+  std::vector<std::string> seen;
+  for (const StoreCommit& commit : commits) {
+    seen.push_back(commit.caller.user + " " + commit.verb + " " + commit.subresource);
+    EXPECT_EQ(commit.collection, "/api/v1/pods");
+    EXPECT_EQ(commit.key, kWeb);
+  }
+  EXPECT_THAT(seen, ElementsAre("test create ", "ann update ", "ann patch status", "ann delete ",
+                                "ann patch "));
+  ASSERT_EQ(commits.size(), 5u);
+  EXPECT_EQ(commits[0].before, nullptr);
+  EXPECT_EQ(StringAt(*commits[0].after, "kind"), "Pod");
+  EXPECT_EQ(StringAt(*commits[1].before, "metadata.labels.a"), "");
+  EXPECT_EQ(StringAt(*commits[1].after, "metadata.labels.a"), "1");
+  EXPECT_EQ(StringAt(*commits[1].after, "metadata.resourceVersion"),
+            std::to_string(commits[1].version));
+  EXPECT_EQ(*commits[1].after, *commits[2].before);
+  EXPECT_NE(StringAt(*commits[3].after, "metadata.deletionTimestamp"), "");
+  EXPECT_NE(commits[4].before, nullptr);
+  EXPECT_EQ(commits[4].after, nullptr);
+}
+
+}  // namespace
+}  // namespace kube

@@ -6,6 +6,7 @@
 
 #include "kube/base/clock.h"
 #include "kube/codec/codec.h"
+#include "kube/codec/fields.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/workloads.pb.h"
 
@@ -87,6 +88,16 @@ bool MatchesLabel(const google::protobuf::Map<std::string, std::string>& labels,
 
 void SetTime(Json& metadata, const char* name, bool present, const meta::Time& time) {
   if (present) metadata[name] = FormatTime(WallTime(std::chrono::seconds(time.seconds())));
+}
+
+// The encoded status of an object, or its other fields.
+std::string FieldsOf(std::string_view bytes, bool status) {
+  std::string fields;
+  FieldReader reader(bytes);
+  while (reader.Next()) {
+    if ((reader.number() == kStatusField) == status) fields += reader.whole();
+  }
+  return fields;
 }
 
 Error NotAcceptable(const std::string& kind, const std::string& encoding) {
@@ -239,6 +250,25 @@ Result<FakeObject> FakeObject::WithJson(Json json) const {
   }
   content.json = std::make_shared<const Json>(std::move(json));
   return FakeObject(std::move(content));
+}
+
+Result<FakeObject> FakeObject::WithStatusOf(const FakeObject& other) const {
+  if (protobuf()) {
+    if (content_->wire == nullptr || !content_->wire->has_status) return *this;
+    Result<std::string_view> others = other.AsBytes();
+    if (!others) return others.error();
+    Content content = *content_;
+    content.bytes =
+        FieldsOf(*content_->bytes, /*status=*/false) + FieldsOf(*others, /*status=*/true);
+    content.json = nullptr;
+    return FakeObject(std::move(content));
+  }
+  Result<std::shared_ptr<const Json>> source = other.AsJson();
+  if (!source) return source.error();
+  Json json = *content_->json;
+  json.erase("status");
+  if ((*source)->contains("status")) json["status"] = (*source)->at("status");
+  return WithJson(std::move(json));
 }
 
 Result<bool> FakeObject::MatchesFields(std::string_view selector) const {

@@ -38,6 +38,10 @@ class FakeObject {
   // The object with the content `json`, in the encoding of this one.
   Result<FakeObject> WithJson(Json json) const;
 
+  // The object with the status of `other`, in the encoding of this one. The object itself for a
+  // kind in protobuf without a status.
+  Result<FakeObject> WithStatusOf(const FakeObject& other) const;
+
   // Matches a field selector; kInvalid for a field that the kind does not support.
   Result<bool> MatchesFields(std::string_view selector) const;
   bool MatchesLabels(std::string_view selector) const;

@@ -283,21 +283,15 @@ Result<FakeObject> FakeStore::Replace(const FakeCall& call, FakeObject object) {
   if (!trusted && !meta.uid().empty() && meta.uid() != old.uid())
     return Conflict("the uid in the precondition differs");
 
-  // The object and the status of a JSON kind are written separately.
-  if (!object.protobuf() && !trusted) {
-    bool status_only = target.subresource == "status";
-    Result<std::shared_ptr<const Json>> stored = before.AsJson();
-    Result<std::shared_ptr<const Json>> written = object.AsJson();
-    if (!stored) return stored.error();
-    if (!written) return written.error();
-    Json merged = status_only ? **stored : **written;
-    const Json& source = status_only ? **written : **stored;
-    merged.erase("status");
-    if (source.contains("status")) merged["status"] = source["status"];
-    Result<FakeObject> kept = (status_only ? before : object).WithJson(std::move(merged));
+  // The object and its status are written separately.
+  if (!trusted) {
+    Result<FakeObject> kept =
+        target.subresource == "status" ? before.WithStatusOf(object) : object.WithStatusOf(before);
     if (!kept) return kept.error();
     object = std::move(*kept);
     meta = object.metadata();
+    // As in the API server, for clients whose caches drop them.
+    if (meta.managed_fields().empty()) *meta.mutable_managed_fields() = old.managed_fields();
   }
   meta.set_name(old.name());
   if (!old.namespace_().empty()) meta.set_namespace_(old.namespace_());

@@ -11,9 +11,8 @@
 // Not implemented: admission, validation, defaulting, garbage collection, namespaces that must
 // exist, RBAC, graceful deletion. Every resource exists. Objects stay in the encoding in which they
 // were written, and are translated for a request for the other one (kube/testing/wire_json.h).
-// Server-side apply and strategic merge patches are treated as merge patches. For JSON kinds,
-// status is written by /status only, and writes to the object keep it; trusted calls write both.
-// Thread: one.
+// Server-side apply and strategic merge patches are treated as merge patches. Status is written by
+// /status only, and writes to the object keep it; trusted calls write both. Thread: one.
 #pragma once
 
 #include <map>

@@ -6,6 +6,7 @@
 
 #include "kube/client/typed.h"
 #include "kube/codec/codec.h"
+#include "kube/testing/encoded_field.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
@@ -78,6 +79,65 @@ TEST_F(FakeStoreTest, ObserversSeeWhoChangedWhat) {
   EXPECT_NE(StringAt(*commits[3].after, "metadata.deletionTimestamp"), "");
   EXPECT_NE(commits[4].before, nullptr);
   EXPECT_EQ(commits[4].after, nullptr);
+}
+
+// Controllers that decode pods without their status write them all the same.
+TEST_F(FakeStoreTest, AWriteOfAnObjectKeepsItsStatus) {
+  core::Pod pod = calls_.Create<core::Pod>(MakePod("web").Phase("Pending"));
+  std::string fields = EncodedField(9, "Burstable");
+  pod.mutable_status()->mutable_unknown_fields()->append(fields);
+  pod.mutable_metadata()->add_managed_fields("\x0a\x01m");
+  pod = calls_.Update(pod);
+  pod.clear_status();
+  pod.mutable_metadata()->clear_managed_fields();
+  (*pod.mutable_metadata()->mutable_labels())["a"] = "1";
+  Result<core::Pod> written = Update(pod);
+  ASSERT_THAT(written, IsOk());
+  EXPECT_EQ(written->metadata().labels().at("a"), "1");
+  EXPECT_EQ(written->status().phase(), "Pending");
+  EXPECT_EQ(written->status().unknown_fields(), fields);
+  EXPECT_EQ(written->metadata().managed_fields_size(), 1);
+  written->mutable_status()->set_phase("Running");
+  EXPECT_EQ(Update(*written)->status().phase(), "Pending") << "status is written by /status only";
+}
+
+TEST_F(FakeStoreTest, AWriteOfTheStatusKeepsTheObject) {
+  core::Pod pod = calls_.Create<core::Pod>(MakePod("web").Label("a", "1").Phase("Pending"));
+  pod.mutable_metadata()->clear_labels();
+  pod.mutable_status()->set_phase("Running");
+  ApiRequest request = UpdateRequest(pod);
+  request.target += "/status";
+  ASSERT_THAT(store_.Handle(kAnn, request), IsOk());
+  pod = *calls_.Get<core::Pod>(kWeb);
+  EXPECT_EQ(pod.status().phase(), "Running");
+  EXPECT_EQ(pod.metadata().labels().at("a"), "1");
+}
+
+// Field 3 of these kinds is no status.
+TEST_F(FakeStoreTest, KindsWithoutStatusAreWrittenAsAWhole) {
+  core::Secret secret;
+  secret.mutable_metadata()->set_name("web");
+  secret.mutable_metadata()->set_namespace_("ns");
+  secret.set_type("a");
+  secret = calls_.Create(secret);
+  secret.set_type("b");
+  ASSERT_THAT(store_.Handle(kAnn, UpdateRequest(secret)), IsOk());
+  EXPECT_EQ(calls_.Get<core::Secret>(kWeb)->type(), "b");
+}
+
+TEST_F(FakeStoreTest, StatusIsKeptAcrossEncodings) {
+  core::Pod pod = calls_.Create<core::Pod>(MakePod("web").Phase("Pending"));
+  Json json = *calls_.GetJson(kPods, kWeb);
+  json.erase("status");
+  json["metadata"]["labels"]["a"] = "1";
+  ASSERT_THAT(store_.Handle(kAnn, JsonRequest(Method::kPut, kPods.Path("ns", "web"), json)),
+              IsOk());
+  EXPECT_EQ(StringAt(*calls_.GetJson(kPods, kWeb), "status.phase"), "Pending");
+  pod = *calls_.Get<core::Pod>(kWeb);
+  pod.clear_status();
+  (*pod.mutable_metadata()->mutable_labels())["a"] = "2";
+  ASSERT_THAT(Update(pod), IsOk());
+  EXPECT_EQ(StringAt(*calls_.GetJson(kPods, kWeb), "status.phase"), "Pending");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "kube/codec/fields.h"
 #include "kube/testing/descriptors.h"
 #include "kube/testing/encoded_field.h"
 #include "kube/testing/matchers.h"
@@ -183,6 +184,11 @@ TEST_F(WireJsonTest, EveryKindHasItsMessage) {
     ASSERT_THAT(back, IsOk());
     EXPECT_EQ(*back, object) << kind.message;
     EXPECT_EQ(FindWireKind(kind.resource.Path()), &kind);
+    bytes = ApiWireJson().ToWire(kind.message, {{"status", {{"x", 1}}}});
+    ASSERT_THAT(bytes, IsOk());
+    FieldReader fields(*bytes);
+    EXPECT_TRUE(fields.Next());
+    EXPECT_EQ(fields.number() == kStatusField, kind.has_status) << kind.message;
   }
   EXPECT_EQ(FindWireKind("/apis/example.com/v1/widgets"), nullptr);
 }

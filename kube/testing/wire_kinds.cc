@@ -11,16 +11,16 @@ namespace kube {
 
 const std::vector<WireKind>& WireKinds() {
   static const std::vector<WireKind> kinds = {
-      {kPods, "kube.core.Pod"},
+      {kPods, "kube.core.Pod", /*has_status=*/true},
       {kSecrets, "kube.core.Secret"},
       {kConfigMaps, "kube.core.ConfigMap"},
       {kEvents, "kube.core.Event"},
-      {kNamespaces, "kube.whole.Namespace"},
-      {kNodes, "kube.whole.Node"},
+      {kNamespaces, "kube.whole.Namespace", /*has_status=*/true},
+      {kNodes, "kube.whole.Node", /*has_status=*/true},
       {kLeases, "kube.coordination.Lease"},
-      {kDeployments, "kube.whole.Deployment"},
-      {kDaemonSets, "kube.whole.DaemonSet"},
-      {ResourceOf<workloads::Job>::value, "kube.workloads.Job"},
+      {kDeployments, "kube.whole.Deployment", /*has_status=*/true},
+      {kDaemonSets, "kube.whole.DaemonSet", /*has_status=*/true},
+      {ResourceOf<workloads::Job>::value, "kube.workloads.Job", /*has_status=*/true},
   };
   return kinds;
 }

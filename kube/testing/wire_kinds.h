@@ -12,9 +12,13 @@
 
 namespace kube {
 
+// The field of each kind with a status.
+inline constexpr int kStatusField = 3;
+
 struct WireKind {
   Resource resource;
   std::string message;  // "kube.core.Pod"
+  bool has_status = false;
 };
 
 const std::vector<WireKind>& WireKinds();

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-
-#include "kube/testing/fake_patch.h"
+#include <chrono>
+#include <utility>
 
 namespace kube {
 namespace {
@@ -18,10 +18,6 @@ uint64_t ParseNumber(std::string_view text) {
 Error NotFound(const FakeTarget& target) {
   return Error::FromHttpStatus(404, "NotFound",
                                target.collection + " \"" + target.key.ToString() + "\" not found");
-}
-
-Error Conflict(const std::string& message) {
-  return Error::FromHttpStatus(409, "Conflict", message);
 }
 
 // A parameter that validation refuses.
@@ -39,12 +35,6 @@ Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiReques
   return ApiResponse{status, std::string(as_protobuf ? kProtobuf : kJson), std::move(*body)};
 }
 
-// The value of `json` at spec or status, or null.
-Json Part(const FakeObject& object, const char* name) {
-  Result<std::shared_ptr<const Json>> json = object.AsJson();
-  return json ? (*json)->value(name, Json()) : Json();
-}
-
 std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
   if (!object) return nullptr;
   Result<std::shared_ptr<const Json>> json = object->AsJson();
@@ -53,51 +43,34 @@ std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
       Json{{"kind", object->kind()}, {"metadata", MetadataToJson(object->metadata())}});
 }
 
-// As RBAC names it.
-std::string VerbOf(Method method) {
-  switch (method) {
-    case Method::kPost:
-      return "create";
-    case Method::kPut:
-      return "update";
-    case Method::kPatch:
-      return "patch";
-    case Method::kDelete:
-      return "delete";
-    default:
-      return "get";
-  }
-}
-
 }  // namespace
 
 FakeStore::FakeStore(Clock& clock) : clock_(clock) {}
 
 Result<ApiResponse> FakeStore::Handle(const Caller& caller, const ApiRequest& request) {
-  Result<FakeTarget> target = FakeTarget::Parse(request.target);
-  if (!target) return target.error();
-  FakeCall call{caller, request, std::move(*target)};
-  switch (request.method) {
-    case Method::kGet:
-      return call.target.key.name.empty() ? HandleList(call) : HandleGet(call);
-    case Method::kPost:
-      return HandlePost(call);
-    case Method::kPut:
-      return HandlePut(call);
-    case Method::kPatch:
-      return HandlePatch(call);
-    case Method::kDelete:
-      return HandleDelete(call);
-  }
-  return Error::FromHttpStatus(405, "MethodNotAllowed", "no such method");
+  Result<FakeCall> call = FakeCall::Parse(caller, request);
+  if (!call) return call.error();
+  if (request.method == Method::kGet) return Read(*call);
+  Result<FakeWrite> write = PrepareWrite(*call, Stored(call->target));
+  if (!write) return write.error();
+  return CarryOut(*call, std::move(*write));
 }
 
-Result<ApiResponse> FakeStore::HandleGet(const FakeCall& call) {
-  const FakeTarget& target = call.target;
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) return NotFound(target);
-  return Answer(200, found->second, call.request);
+// --- Reads
+
+std::optional<FakeObject> FakeStore::Stored(const FakeTarget& target) const {
+  auto collection = collections_.find(target.collection);
+  if (collection == collections_.end()) return std::nullopt;
+  auto found = collection->second.find(target.key);
+  if (found == collection->second.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<ApiResponse> FakeStore::Read(const FakeCall& call) {
+  if (call.target.key.name.empty()) return HandleList(call);
+  std::optional<FakeObject> object = Stored(call.target);
+  if (!object) return NotFound(call.target);
+  return Answer(200, *object, call.request);
 }
 
 Result<ApiResponse> FakeStore::HandleList(const FakeCall& call) {
@@ -163,162 +136,64 @@ Result<ApiResponse> FakeStore::HandleList(const FakeCall& call) {
   return ApiResponse{200, std::string(kJson), DumpJson(list)};
 }
 
-Result<ApiResponse> FakeStore::HandlePost(const FakeCall& call) {
-  const FakeTarget& target = call.target;
-  Result<FakeObject> object =
-      FakeObject::Parse(target.collection, call.request.content_type, call.request.body);
-  if (!object) return object.error();
-  Result<FakeObject> created = Insert(call, std::move(*object));
+// --- Writes
+
+Result<ApiResponse> FakeStore::CarryOut(const FakeCall& call, FakeWrite write) {
+  if (!write.before) return Create(call, std::move(*write.after));
+  if (!write.after) return Remove(call, *write.before);
+  return Update(call, *write.before, std::move(*write.after));
+}
+
+Result<ApiResponse> FakeStore::Create(const FakeCall& call, FakeObject object) {
+  Result<FakeObject> created =
+      CreatedObject(call, std::move(object), {.number = next_uid_, .now = clock_.WallNow()});
   if (!created) return created.error();
-  return Answer(201, *created, call.request);
+  ObjectKey key{call.target.key.ns, created->metadata().name()};
+  if (collections_[call.target.collection].contains(key)) {
+    return Error::FromHttpStatus(
+        409, "AlreadyExists",
+        call.target.collection + " \"" + key.ToString() + "\" already exists");
+  }
+  if (!call.dry_run) ++next_uid_;
+  return Answer(201, *Commit(call, key, std::nullopt, std::move(*created)), call.request);
 }
 
-Result<ApiResponse> FakeStore::HandlePut(const FakeCall& call) {
-  const FakeTarget& target = call.target;
-  Result<FakeObject> object =
-      FakeObject::Parse(target.collection, call.request.content_type, call.request.body);
-  if (!object) return object.error();
-  Result<FakeObject> replaced = Replace(call, std::move(*object));
-  if (!replaced) return replaced.error();
-  return Answer(200, *replaced, call.request);
-}
-
-Result<ApiResponse> FakeStore::HandlePatch(const FakeCall& call) {
-  const FakeTarget& target = call.target;
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) {
-    if (call.request.content_type != kApplyPatch || !target.subresource.empty())
-      return NotFound(target);
-    Result<FakeObject> object = CreatedByApply(target.collection, call.request);
-    if (!object) return object.error();
-    Result<FakeObject> created = Insert(call, std::move(*object));
-    if (!created) return created.error();
-    return Answer(201, *created, call.request);
-  }
-  Result<FakeObject> patched = Patched(found->second, call.request);
-  if (!patched) return patched.error();
-  Result<FakeObject> replaced = Replace(call, std::move(*patched));
-  if (!replaced) return replaced.error();
-  return Answer(200, *replaced, call.request);
-}
-
-Result<ApiResponse> FakeStore::HandleDelete(const FakeCall& call) {
-  const FakeTarget& target = call.target;
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) return NotFound(target);
-  FakeObject before = found->second;
-  meta::ObjectMeta meta = before.metadata();
-  if (Result<Json> options = ParseJson(call.request.body); options) {
-    std::string uid = StringAt(*options, "preconditions.uid", meta.uid());
-    std::string version =
-        StringAt(*options, "preconditions.resourceVersion", meta.resource_version());
-    if (uid != meta.uid() || version != meta.resource_version())
-      return Conflict("the precondition failed");
-  }
-  ApiResponse response{200, std::string(kJson),
-                       R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
-  if (meta.finalizers().empty()) {
-    objects.erase(found);
-    Commit(call, target.key, std::move(before), std::nullopt);
-    return response;
-  }
-  if (meta.has_deletion_timestamp()) return response;
-  meta.mutable_deletion_timestamp()->set_seconds(
-      std::chrono::system_clock::to_time_t(clock_.WallNow()));
-  FakeObject after = before;
-  after.SetMetadata(meta);
-  Commit(call, target.key, std::move(before), std::move(after));
-  return response;
-}
-
-// --- Storage
-
-Result<FakeObject> FakeStore::Insert(const FakeCall& call, FakeObject object) {
-  const FakeTarget& target = call.target;
-  meta::ObjectMeta meta = object.metadata();
-  if (meta.name().empty() && !meta.generate_name().empty()) {
-    meta.set_name(meta.generate_name() + "x" + std::to_string(next_uid_));
-  }
-  if (meta.name().empty())
-    return Error::FromHttpStatus(422, "Invalid", "metadata.name: Required value");
-  if (!meta.namespace_().empty() && meta.namespace_() != target.key.ns) {
-    return Error::FromHttpStatus(400, "BadRequest",
-                                 "the namespace of the object and of the request differ");
-  }
-  if (!target.key.ns.empty()) meta.set_namespace_(target.key.ns);
-  ObjectKey key{target.key.ns, meta.name()};
-  if (collections_[target.collection].contains(key)) {
-    return Error::FromHttpStatus(409, "AlreadyExists",
-                                 target.collection + " \"" + key.ToString() + "\" already exists");
-  }
-  meta.set_uid("uid-" + std::to_string(next_uid_++));
-  meta.set_generation(1);
-  // The test may set a creation time.
-  if (!meta.has_creation_timestamp()) {
-    meta.mutable_creation_timestamp()->set_seconds(
-        std::chrono::system_clock::to_time_t(clock_.WallNow()));
-  }
-  object.SetMetadata(meta);
-  Commit(call, key, std::nullopt, object);
-  return collections_[target.collection].at(key);
-}
-
-Result<FakeObject> FakeStore::Replace(const FakeCall& call, FakeObject object) {
-  const FakeTarget& target = call.target;
-  bool trusted = call.caller.trusted;
-  Collection& objects = collections_[target.collection];
-  auto found = objects.find(target.key);
-  if (found == objects.end()) return NotFound(target);
-  FakeObject before = found->second;
-  meta::ObjectMeta old = before.metadata();
-  meta::ObjectMeta meta = object.metadata();
-  if (!trusted && !meta.resource_version().empty() &&
-      meta.resource_version() != old.resource_version()) {
-    return Conflict(
-        "the object has been modified; please apply your changes to the latest version and try "
-        "again");
-  }
-  if (!trusted && !meta.uid().empty() && meta.uid() != old.uid())
-    return Conflict("the uid in the precondition differs");
-
-  // The object and its status are written separately.
-  if (!trusted) {
-    Result<FakeObject> kept =
-        target.subresource == "status" ? before.WithStatusOf(object) : object.WithStatusOf(before);
-    if (!kept) return kept.error();
-    object = std::move(*kept);
-    meta = object.metadata();
-    // As in the API server, for clients whose caches drop them.
-    if (meta.managed_fields().empty()) *meta.mutable_managed_fields() = old.managed_fields();
-  }
-  meta.set_name(old.name());
-  if (!old.namespace_().empty()) meta.set_namespace_(old.namespace_());
-  meta.set_uid(old.uid());
-  meta.set_resource_version(old.resource_version());
-  *meta.mutable_creation_timestamp() = old.creation_timestamp();
-  if (!trusted || old.has_deletion_timestamp()) {
-    meta.clear_deletion_timestamp();
-    if (old.has_deletion_timestamp()) *meta.mutable_deletion_timestamp() = old.deletion_timestamp();
-  }
-  bool new_spec = !object.protobuf() && Part(object, "spec") != Part(before, "spec");
-  meta.set_generation(old.generation() + (new_spec ? 1 : 0));
-  object.SetMetadata(meta);
-  if (object == before) return before;  // unchanged: no new version, no event
-
+Result<ApiResponse> FakeStore::Update(const FakeCall& call, const FakeObject& before,
+                                      FakeObject object) {
+  Result<FakeObject> updated = UpdatedObject(call, before, std::move(object));
+  if (!updated) return updated.error();
+  // Unchanged: no new version, no event.
+  if (*updated == before) return Answer(200, before, call.request);
   // The last finalizer of a deleted object was removed: remove the object.
+  meta::ObjectMeta meta = updated->metadata();
   if (meta.has_deletion_timestamp() && meta.finalizers().empty()) {
-    objects.erase(found);
-    Commit(call, target.key, std::move(before), std::nullopt);
-    return object;
+    Commit(call, call.target.key, before, std::nullopt);
+    return Answer(200, *updated, call.request);
   }
-  Commit(call, target.key, std::move(before), std::move(object));
-  return objects.at(target.key);
+  return Answer(200, *Commit(call, call.target.key, before, std::move(*updated)), call.request);
 }
 
-void FakeStore::Commit(const FakeCall& call, const ObjectKey& key, std::optional<FakeObject> before,
-                       std::optional<FakeObject> after) {
+Result<ApiResponse> FakeStore::Remove(const FakeCall& call, const FakeObject& before) {
+  Result<void> met = CheckDeletion(call, before);
+  if (!met) return met.error();
+  meta::ObjectMeta meta = before.metadata();
+  if (meta.finalizers().empty()) {
+    Commit(call, call.target.key, before, std::nullopt);
+  } else if (!meta.has_deletion_timestamp()) {
+    meta.mutable_deletion_timestamp()->set_seconds(
+        std::chrono::system_clock::to_time_t(clock_.WallNow()));
+    FakeObject after = before;
+    after.SetMetadata(meta);
+    Commit(call, call.target.key, before, std::move(after));
+  }
+  return ApiResponse{200, std::string(kJson),
+                     R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
+}
+
+std::optional<FakeObject> FakeStore::Commit(const FakeCall& call, const ObjectKey& key,
+                                            std::optional<FakeObject> before,
+                                            std::optional<FakeObject> after) {
+  if (call.dry_run) return after;
   const std::string& collection = call.target.collection;
   ++version_;
   if (after) {
@@ -326,6 +201,8 @@ void FakeStore::Commit(const FakeCall& call, const ObjectKey& key, std::optional
     meta.set_resource_version(std::to_string(version_));
     after->SetMetadata(meta);
     collections_[collection].insert_or_assign(key, *after);
+  } else {
+    collections_[collection].erase(key);
   }
   if (!observers_.empty()) {
     StoreCommit commit{.version = version_,
@@ -334,7 +211,7 @@ void FakeStore::Commit(const FakeCall& call, const ObjectKey& key, std::optional
                        .before = JsonOf(before),
                        .after = JsonOf(after),
                        .caller = call.caller,
-                       .verb = VerbOf(call.request.method),
+                       .verb = call.Verb(),
                        .subresource = call.target.subresource};
     for (const StoreObserver& observer : observers_) observer(commit);
   }
@@ -344,8 +221,9 @@ void FakeStore::Commit(const FakeCall& call, const ObjectKey& key, std::optional
     meta.set_resource_version(std::to_string(version_));
     before->SetMetadata(meta);
   }
-  history_.push_back({version_, collection, key, std::move(before), std::move(after)});
+  history_.push_back({version_, collection, key, std::move(before), after});
   for (auto& watch : OpenWatches()) watch->Deliver(history_.back());
+  return after;
 }
 
 // --- Watches

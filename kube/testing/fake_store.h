@@ -12,7 +12,8 @@
 // exist, RBAC, graceful deletion. Every resource exists. Objects stay in the encoding in which they
 // were written, and are translated for a request for the other one (kube/testing/wire_json.h).
 // Server-side apply and strategic merge patches are treated as merge patches. Status is written by
-// /status only, and writes to the object keep it; trusted calls write both. Thread: one.
+// /status only, and writes to the object keep it; trusted calls write both. A dry run stores
+// nothing, and uses no version. Thread: one.
 #pragma once
 
 #include <map>
@@ -23,9 +24,11 @@
 
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/testing/fake_call.h"
 #include "kube/testing/fake_object.h"
 #include "kube/testing/fake_target.h"
 #include "kube/testing/fake_watch.h"
+#include "kube/testing/fake_write.h"
 #include "kube/testing/store_commit.h"
 #include "kube/types/resource.h"
 
@@ -62,23 +65,18 @@ class FakeStore {
   // Objects of one collection ("/api/v1/pods"), by namespace and name.
   using Collection = std::map<ObjectKey, FakeObject>;
 
-  struct FakeCall {
-    const Caller& caller;
-    const ApiRequest& request;
-    FakeTarget target;
-  };
-
-  Result<ApiResponse> HandleGet(const FakeCall& call);
+  std::optional<FakeObject> Stored(const FakeTarget& target) const;
+  Result<ApiResponse> Read(const FakeCall& call);
   Result<ApiResponse> HandleList(const FakeCall& call);
-  Result<ApiResponse> HandlePost(const FakeCall& call);
-  Result<ApiResponse> HandlePut(const FakeCall& call);
-  Result<ApiResponse> HandlePatch(const FakeCall& call);
-  Result<ApiResponse> HandleDelete(const FakeCall& call);
 
-  Result<FakeObject> Insert(const FakeCall& call, FakeObject object);
-  Result<FakeObject> Replace(const FakeCall& call, FakeObject object);
-  void Commit(const FakeCall& call, const ObjectKey& key, std::optional<FakeObject> before,
-              std::optional<FakeObject> after);
+  Result<ApiResponse> CarryOut(const FakeCall& call, FakeWrite write);
+  Result<ApiResponse> Create(const FakeCall& call, FakeObject object);
+  Result<ApiResponse> Update(const FakeCall& call, const FakeObject& before, FakeObject object);
+  Result<ApiResponse> Remove(const FakeCall& call, const FakeObject& before);
+  // Stores `after`, or removes the object, unless the call is a dry run. Returns the stored object.
+  std::optional<FakeObject> Commit(const FakeCall& call, const ObjectKey& key,
+                                   std::optional<FakeObject> before,
+                                   std::optional<FakeObject> after);
   std::vector<std::shared_ptr<FakeWatch>> OpenWatches() const;
 
   Clock& clock_;

@@ -140,5 +140,49 @@ TEST_F(FakeStoreTest, StatusIsKeptAcrossEncodings) {
   EXPECT_EQ(StringAt(*calls_.GetJson(kPods, kWeb), "status.phase"), "Pending");
 }
 
+TEST_F(FakeStoreTest, ADryRunStoresNothing) {
+  int commits = 0;
+  store_.Observe([&](const StoreCommit&) { ++commits; });
+  Json pod = {{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"generateName", "web-"}}}};
+  ApiRequest create = JsonRequest(Method::kPost, kPods.Path("ns") + "?dryRun=All", pod);
+  uint64_t version = store_.resource_version();
+  Result<ApiResponse> response = store_.Handle(kAnn, create);
+  ASSERT_THAT(response, IsOk());
+  EXPECT_THAT(StringAt(MustParseJson(response->body), "metadata.name"), HasSubstr("web-"));
+  EXPECT_EQ(store_.resource_version(), version);
+  EXPECT_EQ(commits, 0);
+  EXPECT_THAT(calls_.List<core::Pod>(), IsEmpty());
+  create.target = kPods.Path("ns");
+  Result<ApiResponse> created = store_.Handle(kAnn, create);
+  ASSERT_THAT(created, IsOk());
+  EXPECT_EQ(StringAt(MustParseJson(created->body), "metadata.uid"),
+            StringAt(MustParseJson(response->body), "metadata.uid"))
+      << "the dry run used no uid";
+
+  Json label = {{"metadata", {{"labels", {{"a", "1"}}}}}};
+  std::string path = kPods.Path("ns", StringAt(MustParseJson(created->body), "metadata.name"));
+  response = store_.Handle(kAnn, JsonRequest(Method::kPatch, path + "?dryRun=All", label));
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(StringAt(MustParseJson(response->body), "metadata.labels.a"), "1");
+  EXPECT_THAT(
+      store_.Handle(kAnn, JsonRequest(Method::kDelete, path, {{"dryRun", Json::array({"All"})}})),
+      IsOk());
+  EXPECT_THAT(store_.Handle(kAnn, JsonRequest(Method::kDelete, path + "?dryRun=All", Json())),
+              IsOk());
+  EXPECT_EQ(commits, 1) << "the create";
+  EXPECT_TRUE(calls_.List<core::Pod>().at(0).metadata().labels().empty());
+}
+
+TEST_F(FakeStoreTest, ADryRunFailsAsTheWriteWould) {
+  core::Pod pod = calls_.Create<core::Pod>(MakePod("web"));
+  pod.mutable_metadata()->set_resource_version("1");
+  ApiRequest request = UpdateRequest(pod);
+  request.target += "?dryRun=All";
+  EXPECT_THAT(store_.Handle(kAnn, request), FailsWith(Code::kConflict));
+  request = UpdateRequest(pod);
+  request.target += "?dryRun=Some";
+  EXPECT_THAT(store_.Handle(kAnn, request), FailsWith(Code::kInvalid, HasSubstr("dryRun")));
+}
+
 }  // namespace
 }  // namespace kube

@@ -25,8 +25,9 @@ Async<ApiResponse> FakeApiServer::Call(ApiRequest request) {
 
   if (std::optional<Error> failure = Arrive(MethodName(request.method), request))
     co_return *failure;
-  const Caller caller{.user = "client"};
-  co_return store_->Handle(caller, request);
+  Caller caller{.user = "client"};
+  Result<ApiResponse> response = co_await store_->Call(std::move(caller), std::move(request));
+  co_return response;
 }
 
 Async<std::unique_ptr<WatchStream>> FakeApiServer::Watch(ApiRequest request) {

@@ -43,6 +43,30 @@ std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
       Json{{"kind", object->kind()}, {"metadata", MetadataToJson(object->metadata())}});
 }
 
+Result<AdmissionRequest> QuestionOf(const FakeCall& call, const FakeWrite& write) {
+  AdmissionRequest question{.operation = !write.before  ? "CREATE"
+                                         : !write.after ? "DELETE"
+                                                        : "UPDATE",
+                            .collection = call.target.collection,
+                            .key = call.target.key,
+                            .subresource = call.target.subresource,
+                            .dry_run = call.dry_run,
+                            .field_manager = call.target.Query("fieldManager"),
+                            .caller = call.caller};
+  if (write.after) {
+    Result<std::shared_ptr<const Json>> object = write.after->AsJson();
+    if (!object) return object.error();
+    question.object = *object;
+    if (question.key.name.empty()) question.key.name = write.after->metadata().name();
+  }
+  if (write.before) {
+    Result<std::shared_ptr<const Json>> object = write.before->AsJson();
+    if (!object) return object.error();
+    question.old_object = *object;
+  }
+  return question;
+}
+
 }  // namespace
 
 FakeStore::FakeStore(Clock& clock) : clock_(clock) {}
@@ -54,6 +78,41 @@ Result<ApiResponse> FakeStore::Handle(const Caller& caller, const ApiRequest& re
   Result<FakeWrite> write = PrepareWrite(*call, Stored(call->target));
   if (!write) return write.error();
   return CarryOut(*call, std::move(*write));
+}
+
+Async<ApiResponse> FakeStore::Call(Caller caller, ApiRequest request) {
+  Result<FakeCall> call = FakeCall::Parse(std::move(caller), std::move(request));
+  if (!call) co_return call.error();
+  if (call->request.method == Method::kGet) co_return Read(*call);
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
+    Result<FakeWrite> write = PrepareWrite(*call, Stored(call->target));
+    if (!write) co_return write.error();
+    if (!admission_ || call->caller.trusted) co_return CarryOut(*call, std::move(*write));
+
+    Result<AdmissionRequest> question = QuestionOf(*call, *write);
+    if (!question) co_return question.error();
+    Async<Admitted> admission = admission_(std::move(*question));
+    Result<Admitted> admitted = co_await std::move(admission);
+    if (!admitted) co_return admitted.error();
+    if (admitted->object && write->after) {
+      Result<FakeObject> changed = write->after->WithJson(std::move(*admitted->object));
+      if (!changed) co_return changed.error();
+      write->after = std::move(*changed);
+    }
+    if (!IsCurrent(*call, *write)) continue;
+    Result<ApiResponse> response = CarryOut(*call, std::move(*write));
+    if (response) response->warnings = std::move(admitted->warnings);
+    co_return response;
+  }
+  co_return Error::FromHttpStatus(409, "Conflict", "the object changes too often");
+}
+
+bool FakeStore::IsCurrent(const FakeCall& call, const FakeWrite& write) const {
+  // A creation that others overtook fails when it is carried out.
+  if (call.request.method == Method::kPost) return true;
+  std::optional<FakeObject> stored = Stored(call.target);
+  if (!stored || !write.before) return !stored && !write.before;
+  return stored->metadata().resource_version() == write.before->metadata().resource_version();
 }
 
 // --- Reads

@@ -8,7 +8,7 @@
 //
 // FakeApiServer is a Client over it, TrustedCalls are the calls of a test itself.
 //
-// Not implemented: admission, validation, defaulting, garbage collection, namespaces that must
+// Not implemented: validation, defaulting, garbage collection, namespaces that must
 // exist, RBAC, graceful deletion. Every resource exists. Objects stay in the encoding in which they
 // were written, and are translated for a request for the other one (kube/testing/wire_json.h).
 // Server-side apply and strategic merge patches are treated as merge patches. Status is written by
@@ -22,8 +22,10 @@
 #include <string>
 #include <vector>
 
+#include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/testing/fake_admission.h"
 #include "kube/testing/fake_call.h"
 #include "kube/testing/fake_object.h"
 #include "kube/testing/fake_target.h"
@@ -36,13 +38,22 @@ namespace kube {
 
 class FakeStore {
  public:
+  // Of a write that others overtake.
+  static constexpr int kMaxAttempts = 5;
+
   // `clock` sets creation times.
   explicit FakeStore(Clock& clock = RealClock());
 
-  // Carries out a call other than a watch.
+  // Carries out a call other than a watch: at once, without admission.
   Result<ApiResponse> Handle(const Caller& caller, const ApiRequest& request);
+  // The same with admission, unless the caller is trusted. If the object changes during admission,
+  // the write is prepared and admitted again for what is stored then, at most kMaxAttempts times.
+  // Errors: also kConflict after the last attempt, and those of admission.
+  Async<ApiResponse> Call(Caller caller, ApiRequest request);
   Result<std::unique_ptr<WatchStream>> OpenWatch(const ApiRequest& request);
 
+  // Admits each create, update and delete of Call(). `hook` outlives its calls.
+  void Admit(AdmissionHook hook) { admission_ = std::move(hook); }
   // Calls `observer` for each change, before the watches get it.
   void Observe(StoreObserver observer) { observers_.push_back(std::move(observer)); }
 
@@ -69,6 +80,8 @@ class FakeStore {
   Result<ApiResponse> Read(const FakeCall& call);
   Result<ApiResponse> HandleList(const FakeCall& call);
 
+  // Whether `write` was prepared for what is stored now.
+  bool IsCurrent(const FakeCall& call, const FakeWrite& write) const;
   Result<ApiResponse> CarryOut(const FakeCall& call, FakeWrite write);
   Result<ApiResponse> Create(const FakeCall& call, FakeObject object);
   Result<ApiResponse> Update(const FakeCall& call, const FakeObject& before, FakeObject object);
@@ -93,6 +106,7 @@ class FakeStore {
   std::vector<FakeChange> history_;
   std::vector<std::weak_ptr<FakeWatch>> watches_;
   std::vector<StoreObserver> observers_;
+  AdmissionHook admission_;
 };
 
 }  // namespace kube

@@ -4,12 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "kube/base/notifier.h"
 #include "kube/client/typed.h"
 #include "kube/codec/codec.h"
 #include "kube/testing/encoded_field.h"
+#include "kube/testing/fake_admission.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
 #include "kube/testing/trusted_calls.h"
 #include "kube/types/kinds.h"
 
@@ -182,6 +188,168 @@ TEST_F(FakeStoreTest, ADryRunFailsAsTheWriteWould) {
   request = UpdateRequest(pod);
   request.target += "?dryRun=Some";
   EXPECT_THAT(store_.Handle(kAnn, request), FailsWith(Code::kInvalid, HasSubstr("dryRun")));
+}
+
+// Admission as a test wants it: waits until it is released, and then answers.
+class Gatekeeper {
+ public:
+  AdmissionHook Hook() {
+    return [this](AdmissionRequest request) { return Admit(std::move(request)); };
+  }
+  // Admits what has arrived, and all that arrives later.
+  void Open() {
+    open = true;
+    arrived_.NotifyAll();
+  }
+
+  bool open = true;
+  std::optional<Error> refusal;
+  std::string label;  // what is set on each object
+  std::vector<AdmissionRequest> requests;
+
+ private:
+  Async<Admitted> Admit(AdmissionRequest request) {
+    requests.push_back(request);
+    while (!open) {
+      Result<> waited = co_await arrived_.Wait();
+      if (!waited) co_return waited.error();
+    }
+    if (refusal) co_return *refusal;
+    Admitted admitted;
+    admitted.warnings.push_back("careful");
+    if (!label.empty() && request.object != nullptr) {
+      Json changed = *request.object;
+      changed["metadata"]["labels"]["admitted"] = label;
+      admitted.object = std::move(changed);
+    }
+    co_return admitted;
+  }
+
+  Notifier arrived_;
+};
+
+class AdmissionTest : public FakeStoreTest {
+ protected:
+  AdmissionTest() { store_.Admit(gate_.Hook()); }
+
+  Result<ApiResponse> Call(ApiRequest request) {
+    return kube::Run(io_, store_.Call(kAnn, std::move(request)));
+  }
+  // A call that waits for its admission.
+  void Begin(ApiRequest request) {
+    gate_.open = false;
+    auto call = [](FakeStore* store, ApiRequest request,
+                   std::optional<Result<ApiResponse>>* response) -> asio::awaitable<void> {
+      Result<ApiResponse> result = co_await store->Call(kAnn, std::move(request));
+      *response = std::move(result);
+    };
+    response_.reset();
+    asio::co_spawn(io_, call(&store_, std::move(request), &response_), [](std::exception_ptr) {});
+    Drain(io_);
+    ASSERT_FALSE(response_);
+  }
+  Result<ApiResponse> End() {
+    gate_.Open();
+    Drain(io_);
+    return response_ ? *response_ : Result<ApiResponse>(Error::Internal("the call did not end"));
+  }
+  ApiRequest Labelled(const std::string& value) {
+    return JsonRequest(Method::kPatch, kPods.Path("ns", "web") + "?fieldManager=me",
+                       {{"metadata", {{"labels", {{"a", value}}}}}});
+  }
+
+  asio::io_context io_;
+  Gatekeeper gate_;
+  std::optional<Result<ApiResponse>> response_;
+};
+
+TEST_F(AdmissionTest, SeesWritesAndChangesThem) {
+  gate_.label = "yes";
+  core::Pod pod = MakePod("web");
+  Result<ApiResponse> created = Call({.method = Method::kPost,
+                                      .target = kPods.Path("ns"),
+                                      .content_type = std::string(kProtobuf),
+                                      .body = Encode(pod)});
+  ASSERT_THAT(created, IsOk());
+  EXPECT_THAT(created->warnings, ElementsAre("careful"));
+  EXPECT_EQ(calls_.Get<core::Pod>(kWeb)->metadata().labels().at("admitted"), "yes");
+  gate_.label = "";
+  ASSERT_THAT(Call(Labelled("1")), IsOk());
+  ASSERT_THAT(Call({.method = Method::kDelete, .target = kPods.Path("ns", "web") + "?dryRun=All"}),
+              IsOk());
+
+  ASSERT_EQ(gate_.requests.size(), 3u);
+  const AdmissionRequest& create = gate_.requests[0];
+  EXPECT_EQ(create.operation, "CREATE");
+  EXPECT_EQ(create.collection, "/api/v1/pods");
+  EXPECT_EQ(create.key, kWeb);
+  EXPECT_EQ(create.old_object, nullptr);
+  EXPECT_EQ(create.caller.user, "ann");
+  const AdmissionRequest& update = gate_.requests[1];
+  EXPECT_EQ(update.operation, "UPDATE");
+  EXPECT_EQ(update.field_manager, "me");
+  EXPECT_EQ(StringAt(*update.object, "metadata.labels.a"), "1");
+  EXPECT_EQ(StringAt(*update.old_object, "metadata.labels.a"), "");
+  const AdmissionRequest& remove = gate_.requests[2];
+  EXPECT_EQ(remove.operation, "DELETE");
+  EXPECT_EQ(remove.object, nullptr);
+  EXPECT_TRUE(remove.dry_run);
+}
+
+TEST_F(AdmissionTest, Refuses) {
+  calls_.Create<core::Pod>(MakePod("web"));
+  EXPECT_THAT(gate_.requests, IsEmpty()) << "a trusted call";
+  gate_.refusal = Error::PermissionDenied("no");
+  EXPECT_THAT(Call(Labelled("1")), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(Call({.method = Method::kDelete, .target = kPods.Path("ns", "web")}),
+              FailsWith(Code::kPermissionDenied));
+  EXPECT_TRUE(calls_.Get<core::Pod>(kWeb)->metadata().labels().empty());
+}
+
+TEST_F(AdmissionTest, AnUnguardedWriteIsMadeAgainOnWhatIsStored) {
+  calls_.Create<core::Pod>(MakePod("web"));
+  Begin(Labelled("1"));
+  calls_.Update<core::Pod>(MakePod("web").Label("b", "2"));
+  ASSERT_THAT(End(), IsOk());
+  EXPECT_EQ(gate_.requests.size(), 2u);
+  EXPECT_EQ(StringAt(*gate_.requests[1].old_object, "metadata.labels.b"), "2");
+  core::Pod pod = *calls_.Get<core::Pod>(kWeb);
+  EXPECT_EQ(pod.metadata().labels().at("a"), "1");
+  EXPECT_EQ(pod.metadata().labels().at("b"), "2");
+}
+
+TEST_F(AdmissionTest, AGuardedWriteConflictsWithOneDuringAdmission) {
+  core::Pod pod = calls_.Create<core::Pod>(MakePod("web"));
+  Begin(UpdateRequest(pod));
+  calls_.Update<core::Pod>(MakePod("web").Label("b", "2"));
+  EXPECT_THAT(End(), FailsWith(Code::kConflict));
+}
+
+TEST_F(AdmissionTest, AnObjectMayVanishOrAppearDuringAdmission) {
+  calls_.Create<core::Pod>(MakePod("web"));
+  Begin(Labelled("1"));
+  calls_.Delete<core::Pod>(kWeb);
+  EXPECT_THAT(End(), FailsWith(Code::kNotFound));
+  core::Pod pod = MakePod("web");
+  Begin({.method = Method::kPost,
+         .target = kPods.Path("ns"),
+         .content_type = std::string(kProtobuf),
+         .body = Encode(pod)});
+  calls_.Create<core::Pod>(MakePod("web"));
+  EXPECT_THAT(End(), FailsWith(Code::kAlreadyExists));
+}
+
+// Somebody else writes the object during each admission.
+TEST_F(AdmissionTest, AWriteThatIsAlwaysOvertakenFails) {
+  calls_.Create<core::Pod>(MakePod("web"));
+  auto overtake = [this](AdmissionRequest request) -> Async<Admitted> {
+    gate_.requests.push_back(request);
+    calls_.Update<core::Pod>(MakePod("web").Label("n", std::to_string(gate_.requests.size())));
+    return gate_.Hook()(std::move(request));
+  };
+  store_.Admit(overtake);
+  EXPECT_THAT(Call(Labelled("1")), FailsWith(Code::kConflict, HasSubstr("too often")));
+  EXPECT_EQ(gate_.requests.size(), 2u * FakeStore::kMaxAttempts);
 }
 
 }  // namespace

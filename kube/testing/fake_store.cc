@@ -6,6 +6,10 @@
 #include <chrono>
 #include <utility>
 
+#include "kube/testing/namespace_rules.h"
+#include "kube/testing/pod_rules.h"
+#include "kube/types/kinds.h"
+
 namespace kube {
 namespace {
 
@@ -69,13 +73,13 @@ Result<AdmissionRequest> QuestionOf(const FakeCall& call, const FakeWrite& write
 
 }  // namespace
 
-FakeStore::FakeStore(Clock& clock) : clock_(clock) {}
+FakeStore::FakeStore(Clock& clock, StoreOptions options) : clock_(clock), options_(options) {}
 
 Result<ApiResponse> FakeStore::Handle(const Caller& caller, const ApiRequest& request) {
   Result<FakeCall> call = FakeCall::Parse(caller, request);
   if (!call) return call.error();
   if (request.method == Method::kGet) return Read(*call);
-  Result<FakeWrite> write = PrepareWrite(*call, Stored(call->target));
+  Result<FakeWrite> write = Prepare(*call);
   if (!write) return write.error();
   return CarryOut(*call, std::move(*write));
 }
@@ -85,7 +89,7 @@ Async<ApiResponse> FakeStore::Call(Caller caller, ApiRequest request) {
   if (!call) co_return call.error();
   if (call->request.method == Method::kGet) co_return Read(*call);
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
-    Result<FakeWrite> write = PrepareWrite(*call, Stored(call->target));
+    Result<FakeWrite> write = Prepare(*call);
     if (!write) co_return write.error();
     if (!admission_ || call->caller.trusted) co_return CarryOut(*call, std::move(*write));
 
@@ -197,6 +201,23 @@ Result<ApiResponse> FakeStore::HandleList(const FakeCall& call) {
 
 // --- Writes
 
+Result<FakeWrite> FakeStore::Prepare(const FakeCall& call) const {
+  Result<FakeWrite> write = PrepareWrite(call, Stored(call.target));
+  if (!write || !options_.namespace_rules || call.caller.trusted) return write;
+  FakeTarget ns{.collection = kNamespaces.Path(), .key = {"", call.target.key.ns}};
+  Result<void> checked = CheckNamespaceOf(call, *write, Stored(ns));
+  if (!checked) return checked.error();
+  return write;
+}
+
+bool FakeStore::HasPodRules(const FakeCall& call) const {
+  return options_.pod_rules && call.target.collection == kPods.Path();
+}
+
+bool FakeStore::HasNamespaceRules(const FakeCall& call) const {
+  return options_.namespace_rules && call.target.collection == kNamespaces.Path();
+}
+
 Result<ApiResponse> FakeStore::CarryOut(const FakeCall& call, FakeWrite write) {
   if (!write.before) return Create(call, std::move(*write.after));
   if (!write.after) return Remove(call, *write.before);
@@ -213,6 +234,9 @@ Result<ApiResponse> FakeStore::Create(const FakeCall& call, FakeObject object) {
         409, "AlreadyExists",
         call.target.collection + " \"" + key.ToString() + "\" already exists");
   }
+  if (HasPodRules(call)) created = NewPod(*created, /*keep=*/call.caller.trusted);
+  if (HasNamespaceRules(call)) created = NewNamespace(*created);
+  if (!created) return created.error();
   if (!call.dry_run) ++next_uid_;
   return Answer(201, *Commit(call, key, std::nullopt, std::move(*created)), call.request);
 }
@@ -221,11 +245,18 @@ Result<ApiResponse> FakeStore::Update(const FakeCall& call, const FakeObject& be
                                       FakeObject object) {
   Result<FakeObject> updated = UpdatedObject(call, before, std::move(object));
   if (!updated) return updated.error();
+  if (!call.caller.trusted && call.target.subresource.empty()) {
+    if (HasNamespaceRules(call)) updated = WithFinalizersOf(*updated, before);
+    if (!updated) return updated.error();
+    Result<void> checked = HasPodRules(call) ? CheckPodUpdate(before, *updated) : Ok();
+    if (!checked) return checked.error();
+  }
   // Unchanged: no new version, no event.
   if (*updated == before) return Answer(200, before, call.request);
   // The last finalizer of a deleted object was removed: remove the object.
   meta::ObjectMeta meta = updated->metadata();
-  if (meta.has_deletion_timestamp() && meta.finalizers().empty()) {
+  bool finalized = !HasNamespaceRules(call) || IsFinalized(*updated);
+  if (meta.has_deletion_timestamp() && meta.finalizers().empty() && finalized) {
     Commit(call, call.target.key, before, std::nullopt);
     return Answer(200, *updated, call.request);
   }
@@ -236,6 +267,15 @@ Result<ApiResponse> FakeStore::Remove(const FakeCall& call, const FakeObject& be
   Result<void> met = CheckDeletion(call, before);
   if (!met) return met.error();
   meta::ObjectMeta meta = before.metadata();
+  ApiResponse response{200, std::string(kJson),
+                       R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
+  if (HasNamespaceRules(call) && !meta.has_deletion_timestamp()) {
+    Result<FakeObject> terminating = TerminatingNamespace(before, clock_.WallNow());
+    if (!terminating) return terminating.error();
+    Commit(call, call.target.key, before, std::move(*terminating));
+    return response;
+  }
+  if (HasNamespaceRules(call) && !IsFinalized(before)) return response;
   if (meta.finalizers().empty()) {
     Commit(call, call.target.key, before, std::nullopt);
   } else if (!meta.has_deletion_timestamp()) {
@@ -245,8 +285,7 @@ Result<ApiResponse> FakeStore::Remove(const FakeCall& call, const FakeObject& be
     after.SetMetadata(meta);
     Commit(call, call.target.key, before, std::move(after));
   }
-  return ApiResponse{200, std::string(kJson),
-                     R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
+  return response;
 }
 
 std::optional<FakeObject> FakeStore::Commit(const FakeCall& call, const ObjectKey& key,

@@ -8,9 +8,9 @@
 //
 // FakeApiServer is a Client over it, TrustedCalls are the calls of a test itself.
 //
-// Not implemented: validation, defaulting, garbage collection, namespaces that must
-// exist, RBAC, graceful deletion. Every resource exists. Objects stay in the encoding in which they
-// were written, and are translated for a request for the other one (kube/testing/wire_json.h).
+// Not implemented: validation other than StoreOptions, defaulting, garbage collection, RBAC,
+// graceful deletion. Every resource exists. Objects stay in the encoding in which they were
+// written, and are translated for a request for the other one (kube/testing/wire_json.h).
 // Server-side apply and strategic merge patches are treated as merge patches. Status is written by
 // /status only, and writes to the object keep it; trusted calls write both. A dry run stores
 // nothing, and uses no version. Thread: one.
@@ -36,13 +36,21 @@
 
 namespace kube {
 
+struct StoreOptions {
+  // New pods are pending, and updates of pods have the limits of kube/testing/pod_rules.h.
+  bool pod_rules = false;
+  // Objects need an existing namespace, and namespaces are deleted in two steps
+  // (kube/testing/namespace_rules.h).
+  bool namespace_rules = false;
+};
+
 class FakeStore {
  public:
   // Of a write that others overtake.
   static constexpr int kMaxAttempts = 5;
 
   // `clock` sets creation times.
-  explicit FakeStore(Clock& clock = RealClock());
+  explicit FakeStore(Clock& clock = RealClock(), StoreOptions options = StoreOptions());
 
   // Carries out a call other than a watch: at once, without admission.
   Result<ApiResponse> Handle(const Caller& caller, const ApiRequest& request);
@@ -80,12 +88,15 @@ class FakeStore {
   Result<ApiResponse> Read(const FakeCall& call);
   Result<ApiResponse> HandleList(const FakeCall& call);
 
+  Result<FakeWrite> Prepare(const FakeCall& call) const;
   // Whether `write` was prepared for what is stored now.
   bool IsCurrent(const FakeCall& call, const FakeWrite& write) const;
   Result<ApiResponse> CarryOut(const FakeCall& call, FakeWrite write);
   Result<ApiResponse> Create(const FakeCall& call, FakeObject object);
   Result<ApiResponse> Update(const FakeCall& call, const FakeObject& before, FakeObject object);
   Result<ApiResponse> Remove(const FakeCall& call, const FakeObject& before);
+  bool HasPodRules(const FakeCall& call) const;
+  bool HasNamespaceRules(const FakeCall& call) const;
   // Stores `after`, or removes the object, unless the call is a dry run. Returns the stored object.
   std::optional<FakeObject> Commit(const FakeCall& call, const ObjectKey& key,
                                    std::optional<FakeObject> before,
@@ -93,6 +104,7 @@ class FakeStore {
   std::vector<std::shared_ptr<FakeWatch>> OpenWatches() const;
 
   Clock& clock_;
+  const StoreOptions options_;
   uint64_t version_ = 1;
   // Older versions are compacted.
   uint64_t oldest_ = 0;

@@ -190,6 +190,80 @@ TEST_F(FakeStoreTest, ADryRunFailsAsTheWriteWould) {
   EXPECT_THAT(store_.Handle(kAnn, request), FailsWith(Code::kInvalid, HasSubstr("dryRun")));
 }
 
+class StoreRulesTest : public FakeStoreTest {
+ protected:
+  Result<ApiResponse> Call(Method method, const std::string& path, const Json& body = Json()) {
+    return rules_.Handle(kAnn, JsonRequest(method, path, body));
+  }
+  Json Pod(const std::string& name) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Pod"},
+            {"metadata", {{"name", name}}},
+            {"spec", {{"schedulingGates", Json::array({{{"name", "example.com/a"}}})}}}};
+  }
+  Json Namespace(const std::string& name) {
+    return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
+  }
+
+  FakeStore rules_{clock_, {.pod_rules = true, .namespace_rules = true}};
+  TrustedCalls others_{rules_};
+};
+
+TEST_F(StoreRulesTest, NewPodsArePending) {
+  others_.CreateJson(kNamespaces, Namespace("ns"));
+  Json pod = Pod("web");
+  pod["status"]["phase"] = "Running";
+  ASSERT_THAT(Call(Method::kPost, kPods.Path("ns"), pod), IsOk());
+  core::Pod stored = *others_.Get<core::Pod>(kWeb);
+  EXPECT_EQ(stored.status().phase(), "Pending");
+  EXPECT_EQ(stored.status().conditions(0).reason(), "SchedulingGated");
+  EXPECT_EQ(others_.Create<core::Pod>(MakePod("b").Phase("Running")).status().phase(), "Running");
+}
+
+TEST_F(StoreRulesTest, UpdatesOfPodsAreChecked) {
+  others_.CreateJson(kNamespaces, Namespace("ns"));
+  ASSERT_THAT(Call(Method::kPost, kPods.Path("ns"), Pod("web")), IsOk());
+  Json gates = {{"spec", {{"schedulingGates", Json::array({{{"name", "example.com/b"}}})}}}};
+  Result<ApiResponse> refused = Call(Method::kPatch, kPods.Path("ns", "web"), gates);
+  ASSERT_THAT(refused, FailsWith(Code::kInvalid, HasSubstr("Pod \"web\" is invalid")));
+  EXPECT_TRUE(refused.error().HasCause("FieldValueForbidden"));
+  gates = {{"spec", {{"schedulingGates", nullptr}}}};
+  EXPECT_THAT(Call(Method::kPatch, kPods.Path("ns", "web"), gates), IsOk());
+}
+
+TEST_F(StoreRulesTest, ObjectsNeedANamespace) {
+  EXPECT_THAT(Call(Method::kPost, kPods.Path("ns"), Pod("web")),
+              FailsWith(Code::kNotFound, HasSubstr("namespaces \"ns\" not found")));
+  ASSERT_THAT(Call(Method::kPost, kNamespaces.Path(), Namespace("ns")), IsOk());
+  Json ns = *others_.GetJson(kNamespaces, {"", "ns"});
+  EXPECT_EQ(StringAt(ns, "status.phase"), "Active");
+  EXPECT_EQ(ns["metadata"]["labels"]["kubernetes.io/metadata.name"], "ns");
+  EXPECT_THAT(Call(Method::kPost, kPods.Path("ns"), Pod("web")), IsOk());
+}
+
+TEST_F(StoreRulesTest, NamespacesAreDeletedInTwoSteps) {
+  others_.CreateJson(kNamespaces, Namespace("ns"));
+  ASSERT_THAT(Call(Method::kPost, kPods.Path("ns"), Pod("web")), IsOk());
+  const std::string path = kNamespaces.Path("", "ns");
+  for (int i = 0; i < 2; ++i) ASSERT_THAT(Call(Method::kDelete, path), IsOk());
+  Result<ApiResponse> refused = Call(Method::kPost, kPods.Path("ns"), Pod("other"));
+  ASSERT_THAT(refused, FailsWith(Code::kPermissionDenied, HasSubstr("being terminated")));
+  EXPECT_TRUE(refused.error().HasCause("NamespaceTerminating"));
+  Json label = {{"metadata", {{"labels", {{"a", "1"}}}}}};
+  EXPECT_THAT(Call(Method::kPatch, kPods.Path("ns", "web"), label), IsOk());
+  EXPECT_THAT(Call(Method::kPatch, path, label), IsOk());
+  EXPECT_TRUE(others_.GetJson(kNamespaces, {"", "ns"}));
+  Json spec = {{"spec", {{"finalizers", nullptr}}}};
+  EXPECT_THAT(Call(Method::kPatch, path, spec), IsOk());
+  EXPECT_TRUE(others_.GetJson(kNamespaces, {"", "ns"})) << "only /finalize changes them";
+
+  EXPECT_THAT(Call(Method::kDelete, kPods.Path("ns", "web")), IsOk());
+  Json finalized = *others_.GetJson(kNamespaces, {"", "ns"});
+  finalized["spec"]["finalizers"] = Json::array();
+  EXPECT_THAT(Call(Method::kPut, path + "/finalize", finalized), IsOk());
+  EXPECT_FALSE(others_.GetJson(kNamespaces, {"", "ns"}));
+}
+
 // Admission as a test wants it: waits until it is released, and then answers.
 class Gatekeeper {
  public:

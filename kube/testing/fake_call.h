@@ -22,6 +22,7 @@ struct FakeCall {
   static Result<FakeCall> Parse(Caller caller, ApiRequest request);
   // As RBAC names it: "create", "update", "patch", "delete" or "get".
   std::string Verb() const;
+  bool WantsProtobuf() const { return request.accept.starts_with(kProtobuf); }
 };
 
 }  // namespace kube

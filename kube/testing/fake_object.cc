@@ -1,90 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/testing/fake_object.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <vector>
 
 #include "kube/base/clock.h"
 #include "kube/codec/codec.h"
 #include "kube/codec/fields.h"
+#include "kube/testing/fake_selector.h"
+#include "kube/testing/serialize_in_order.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/workloads.pb.h"
 
 namespace kube {
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-// Splits "a=b,c in (d,e)" at the commas outside of parentheses.
-std::vector<std::string_view> SplitSelector(std::string_view selector) {
-  std::vector<std::string_view> parts;
-  size_t begin = 0;
-  int depth = 0;
-  for (size_t i = 0; i <= selector.size(); ++i) {
-    if (i < selector.size() && selector[i] == '(') ++depth;
-    if (i < selector.size() && selector[i] == ')') --depth;
-    if (i < selector.size() && (selector[i] != ',' || depth > 0)) continue;
-    std::string_view part = Trim(selector.substr(begin, i - begin));
-    if (!part.empty()) parts.push_back(part);
-    begin = i + 1;
-  }
-  return parts;
-}
-
-struct Term {
-  std::string key;
-  bool negated = false;
-  std::string value;
-};
-
-// "a=b", "a==b" or "a!=b"; false for anything else.
-bool ParseEquality(std::string_view text, Term& term) {
-  size_t at = text.find('=');
-  if (at == std::string_view::npos) return false;
-  std::string_view key = text.substr(0, at);
-  std::string_view value = text.substr(at + 1);
-  term.negated = key.ends_with('!');
-  if (term.negated) key.remove_suffix(1);
-  if (value.starts_with('=')) value.remove_prefix(1);
-  term.key = Trim(key);
-  term.value = Trim(value);
-  return true;
-}
-
-bool IsListed(std::string_view list, const std::string& value) {
-  list = Trim(list);
-  if (list.starts_with('(')) list.remove_prefix(1);
-  if (list.ends_with(')')) list.remove_suffix(1);
-  for (std::string_view item : SplitSelector(list)) {
-    if (item == value) return true;
-  }
-  return false;
-}
-
-bool MatchesLabel(const google::protobuf::Map<std::string, std::string>& labels,
-                  std::string_view text) {
-  Term term;
-  if (ParseEquality(text, term)) {
-    auto label = labels.find(term.key);
-    return (label != labels.end() && label->second == term.value) != term.negated;
-  }
-  size_t word = text.find(" in ");
-  size_t negated_word = text.find(" notin ");
-  if (negated_word != std::string_view::npos) {
-    auto label = labels.find(std::string(Trim(text.substr(0, negated_word))));
-    return label == labels.end() || !IsListed(text.substr(negated_word + 7), label->second);
-  }
-  if (word != std::string_view::npos) {
-    auto label = labels.find(std::string(Trim(text.substr(0, word))));
-    return label != labels.end() && IsListed(text.substr(word + 4), label->second);
-  }
-  if (text.starts_with('!')) return !labels.contains(std::string(Trim(text.substr(1))));
-  return labels.contains(std::string(text));
-}
 
 void SetTime(Json& metadata, const char* name, bool present, const meta::Time& time) {
   if (present) metadata[name] = FormatTime(WallTime(std::chrono::seconds(time.seconds())));
@@ -104,21 +32,9 @@ Error NotAcceptable(const std::string& kind, const std::string& encoding) {
   return Error::FromHttpStatus(406, "NotAcceptable", kind + " does not exist as " + encoding);
 }
 
-// The bytes of `message`, with maps in the order of their keys.
-std::string InOrder(const google::protobuf::MessageLite& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializePartialToCodedStream(&coded);
-  }
-  return bytes;
-}
-
 // The same bytes for each encoding of one content.
 std::string Canonical(google::protobuf::MessageLite& message, const std::string& bytes) {
-  return message.ParsePartialFromString(bytes) ? InOrder(message) : bytes;
+  return message.ParsePartialFromString(bytes) ? SerializeInOrder(message) : bytes;
 }
 
 template <class T>
@@ -189,7 +105,7 @@ void FakeObject::SetMetadata(const meta::ObjectMeta& metadata) {
     meta::PartialObject partial;
     partial.ParseFromString(*content.bytes);
     *partial.mutable_metadata() = metadata;
-    content.bytes = InOrder(partial);
+    content.bytes = SerializeInOrder(partial);
     content.json = nullptr;
     *this = FakeObject(std::move(content));
     return;
@@ -277,7 +193,7 @@ Result<bool> FakeObject::MatchesFields(std::string_view selector) const {
   if (protobuf() && kind() == "Pod") pod.ParseFromString(*content_->bytes);
   meta::ObjectMeta meta = metadata();
   for (std::string_view part : SplitSelector(selector)) {
-    Term term;
+    SelectorTerm term;
     if (!ParseEquality(part, term)) return Error::Invalid("field selector " + std::string(part));
     std::string value;
     if (term.key == "metadata.name") {

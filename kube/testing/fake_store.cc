@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "kube/testing/fake_list.h"
 #include "kube/testing/namespace_rules.h"
 #include "kube/testing/pod_rules.h"
 #include "kube/types/kinds.h"
@@ -30,13 +31,21 @@ Error Forbidden(const std::string& field, const std::string& why) {
       .WithCauses({{"FieldValueForbidden", why, field}});
 }
 
-bool WantsProtobuf(const ApiRequest& request) { return request.accept.starts_with(kProtobuf); }
-
-Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiRequest& request) {
-  bool as_protobuf = WantsProtobuf(request);
+Result<ApiResponse> Answer(int status, const FakeObject& object, const FakeCall& call) {
+  bool as_protobuf = call.WantsProtobuf();
   Result<std::string> body = object.Body(as_protobuf);
   if (!body) return body.error();
   return ApiResponse{status, std::string(as_protobuf ? kProtobuf : kJson), std::move(*body)};
+}
+
+// A replica of the API server whose cache is at `version` has not seen what the client has seen.
+Result<void> CheckKnown(const FakeTarget& target, uint64_t version) {
+  uint64_t wanted = ParseNumber(target.Query("resourceVersion"));
+  if (wanted <= version) return Ok();
+  return Error::FromHttpStatus(504, "Timeout",
+                               "Too large resource version: " + std::to_string(wanted) +
+                                   ", current: " + std::to_string(version))
+      .WithCauses({{"ResourceVersionTooLarge", "Too large resource version", ""}});
 }
 
 std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
@@ -49,12 +58,13 @@ std::shared_ptr<const Json> JsonOf(const std::optional<FakeObject>& object) {
 
 }  // namespace
 
-FakeStore::FakeStore(Clock& clock, StoreOptions options) : clock_(clock), options_(options) {}
+FakeStore::FakeStore(Clock& clock, StoreOptions options)
+    : clock_(clock), options_(options), history_(options.history) {}
 
 Result<ApiResponse> FakeStore::Handle(const Caller& caller, const ApiRequest& request) {
   Result<FakeCall> call = FakeCall::Parse(caller, request);
   if (!call) return call.error();
-  if (request.method == Method::kGet) return Read(*call);
+  if (request.method == Method::kGet) return Read(*call, version_);
   Result<FakeWrite> write = Prepare(*call);
   if (!write) return write.error();
   return CarryOut(*call, std::move(*write));
@@ -63,7 +73,7 @@ Result<ApiResponse> FakeStore::Handle(const Caller& caller, const ApiRequest& re
 Async<ApiResponse> FakeStore::Call(Caller caller, ApiRequest request) {
   Result<FakeCall> call = FakeCall::Parse(std::move(caller), std::move(request));
   if (!call) co_return call.error();
-  if (call->request.method == Method::kGet) co_return Read(*call);
+  if (call->request.method == Method::kGet) co_return Read(*call, version_);
   for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     Result<FakeWrite> write = Prepare(*call);
     if (!write) co_return write.error();
@@ -136,74 +146,38 @@ std::optional<FakeObject> FakeStore::Stored(const FakeTarget& target) const {
   return found->second;
 }
 
-Result<ApiResponse> FakeStore::Read(const FakeCall& call) {
-  if (call.target.key.name.empty()) return HandleList(call);
-  std::optional<FakeObject> object = Stored(call.target);
-  if (!object) return NotFound(call.target);
-  return Answer(200, *object, call.request);
+Result<ApiResponse> FakeStore::ReadAt(uint64_t version, const Caller& caller,
+                                      const ApiRequest& request) const {
+  Result<FakeCall> call = FakeCall::Parse(caller, request);
+  if (!call) return call.error();
+  version = std::min(version, version_);
+  Result<void> known = CheckKnown(call->target, version);
+  if (!known) return known.error();
+  return Read(*call, version);
 }
 
-Result<ApiResponse> FakeStore::HandleList(const FakeCall& call) {
-  const FakeTarget& target = call.target;
-  // A continue token is "version|ns/name": continue after that key.
-  uint64_t version = version_;
-  std::optional<ObjectKey> after;
-  if (std::string token = target.Query("continue"); !token.empty()) {
-    version = ParseNumber(token);
-    if (version < oldest_)
-      return Error::FromHttpStatus(410, "Expired", "the continue token is too old");
-    std::string name = token.substr(token.find('|') + 1);
-    after = ObjectKey{name.substr(0, name.find('/')), name.substr(name.find('/') + 1)};
+Result<ApiResponse> FakeStore::Read(const FakeCall& call, uint64_t version) const {
+  // All pages of a list are of the state of its first page.
+  std::string token = call.target.Query("continue");
+  if (!token.empty()) version = VersionOfToken(token);
+  if (version < history_.oldest()) {
+    return Error::FromHttpStatus(
+        410, "Expired",
+        token.empty() ? "too old resource version" : "the continue token is too old");
   }
-  size_t limit = ParseNumber(target.Query("limit"));
-
-  // In the order of etcd's keys, in which "a-b/x" comes before "a/x".
-  std::vector<const Collection::value_type*> ordered;
-  for (const auto& entry : collections_[target.collection]) ordered.push_back(&entry);
-  auto comes_before = [](const ObjectKey& a, const ObjectKey& b) {
-    return a.ToString() < b.ToString();
-  };
-  std::sort(ordered.begin(), ordered.end(),
-            [&](auto* a, auto* b) { return comes_before(a->first, b->first); });
-
-  std::vector<const FakeObject*> items;
-  std::string next;
-  for (const Collection::value_type* entry : ordered) {
-    const auto& [key, object] = *entry;
-    if (after && !comes_before(*after, key)) continue;
-    Result<bool> matches = target.Matches(key, object);
-    if (!matches) return matches.error();
-    if (!*matches) continue;
-    if (limit > 0 && items.size() == limit) {
-      meta::ObjectMeta last = items.back()->metadata();
-      next = std::to_string(version) + "|" + last.namespace_() + "/" + last.name();
-      break;
-    }
-    items.push_back(&object);
+  static const FakeObjects kNone;
+  auto collection = collections_.find(call.target.collection);
+  const FakeObjects* objects = collection == collections_.end() ? &kNone : &collection->second;
+  FakeObjects older;
+  if (version < version_) {
+    older = *objects;
+    history_.Rewind(call.target.collection, version, older);
+    objects = &older;
   }
-
-  if (WantsProtobuf(call.request)) {
-    meta::List list;
-    list.mutable_metadata()->set_resource_version(std::to_string(version));
-    list.mutable_metadata()->set_continue_token(next);
-    for (const FakeObject* item : items) {
-      Result<std::string> bytes = item->Bare(/*as_protobuf=*/true);
-      if (!bytes) return bytes.error();
-      list.add_items(std::move(*bytes));
-    }
-    return ApiResponse{200, std::string(kProtobuf),
-                       SealFakeEnvelope("v1", "List", list.SerializeAsString())};
-  }
-  Json list = {{"kind", "List"},
-               {"metadata", {{"resourceVersion", std::to_string(version)}}},
-               {"items", Json::array()}};
-  if (!next.empty()) list["metadata"]["continue"] = next;
-  for (const FakeObject* item : items) {
-    Result<std::shared_ptr<const Json>> json = item->AsJson();
-    if (!json) return json.error();
-    list["items"].push_back(**json);
-  }
-  return ApiResponse{200, std::string(kJson), DumpJson(list)};
+  if (call.target.key.name.empty()) return ListPage(call, *objects, version);
+  auto found = objects->find(call.target.key);
+  if (found == objects->end()) return NotFound(call.target);
+  return Answer(200, found->second, call);
 }
 
 // --- Writes
@@ -245,7 +219,7 @@ Result<ApiResponse> FakeStore::Create(const FakeCall& call, FakeWrite write) {
   if (HasNamespaceRules(call)) created = NewNamespace(*created);
   if (!created) return created.error();
   if (!call.dry_run && !write.number) ++next_uid_;
-  return Answer(201, *Commit(call, key, std::nullopt, std::move(*created)), call.request);
+  return Answer(201, *Commit(call, key, std::nullopt, std::move(*created)), call);
 }
 
 Result<ApiResponse> FakeStore::Update(const FakeCall& call, const FakeObject& before,
@@ -259,15 +233,15 @@ Result<ApiResponse> FakeStore::Update(const FakeCall& call, const FakeObject& be
     if (!checked) return checked.error();
   }
   // Unchanged: no new version, no event.
-  if (*updated == before) return Answer(200, before, call.request);
+  if (*updated == before) return Answer(200, before, call);
   // The last finalizer of a deleted object was removed: remove the object.
   meta::ObjectMeta meta = updated->metadata();
   bool finalized = !HasNamespaceRules(call) || IsFinalized(*updated);
   if (meta.has_deletion_timestamp() && meta.finalizers().empty() && finalized) {
     Commit(call, call.target.key, before, std::nullopt);
-    return Answer(200, *updated, call.request);
+    return Answer(200, *updated, call);
   }
-  return Answer(200, *Commit(call, call.target.key, before, std::move(*updated)), call.request);
+  return Answer(200, *Commit(call, call.target.key, before, std::move(*updated)), call);
 }
 
 Result<ApiResponse> FakeStore::Remove(const FakeCall& call, const FakeObject& before) {
@@ -320,20 +294,22 @@ std::optional<FakeObject> FakeStore::Commit(const FakeCall& call, const ObjectKe
                        .subresource = call.target.subresource};
     for (const StoreObserver& observer : observers_) observer(commit);
   }
-  if (before) {
-    // A DELETED event carries the version of the deletion.
-    meta::ObjectMeta meta = before->metadata();
-    meta.set_resource_version(std::to_string(version_));
-    before->SetMetadata(meta);
-  }
-  history_.push_back({version_, collection, key, std::move(before), after});
-  for (auto& watch : OpenWatches()) watch->Deliver(history_.back());
+  FakeChange change{version_, collection, key, std::move(before), after};
+  for (auto& watch : OpenWatches()) watch->Deliver(change);
+  history_.Add(std::move(change));
   return after;
 }
 
 // --- Watches
 
 Result<std::unique_ptr<WatchStream>> FakeStore::OpenWatch(const ApiRequest& request) {
+  Result<std::shared_ptr<FakeWatch>> watch = Watch(request, WatchOptions());
+  if (!watch) return watch.error();
+  return MakeFakeStream(std::move(*watch));
+}
+
+Result<std::shared_ptr<FakeWatch>> FakeStore::Watch(const ApiRequest& request,
+                                                    WatchOptions options) {
   Result<FakeTarget> target = FakeTarget::Parse(request.target);
   if (!target) return target.error();
   bool streaming = target->Query("sendInitialEvents") == "true";
@@ -343,25 +319,30 @@ Result<std::unique_ptr<WatchStream>> FakeStore::OpenWatch(const ApiRequest& requ
   if (streaming && target->Query("resourceVersionMatch") != "NotOlderThan") {
     return Forbidden("resourceVersionMatch", "must be NotOlderThan for sendInitialEvents");
   }
+  uint64_t version = std::min(options.at.value_or(version_), version_);
+  Result<void> known = streaming && options.at ? CheckKnown(*target, version) : Ok();
+  if (!known) return known.error();
 
-  auto watch = std::make_shared<FakeWatch>(*target, request.accept.starts_with(kProtobuf));
+  auto watch = std::make_shared<FakeWatch>(*target, request.accept.starts_with(kProtobuf),
+                                           options.held, options_.unread_frames);
   std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
   watches_.push_back(watch);
   uint64_t from = ParseNumber(target->Query("resourceVersion"));
-  if (streaming || from == 0) {
-    for (const auto& [key, object] : collections_[target->collection]) {
-      watch->Deliver({version_, target->collection, key, std::nullopt, object});
-    }
-    if (streaming && streaming_lists_ == StreamingLists::kServed)
-      watch->SendBookmark(version_, /*end_of_initial_events=*/true);
-  } else if (from < oldest_) {
+  bool initial = streaming || from == 0;
+  if (initial) from = version;
+  if (from < history_.oldest()) {
     watch->SendExpired();
-  } else {
-    for (const FakeChange& change : history_) {
-      if (change.version > from) watch->Deliver(change);
-    }
+    return watch;
   }
-  return MakeFakeStream(watch);
+  if (initial) {
+    FakeObjects objects = collections_[target->collection];
+    history_.Rewind(target->collection, version, objects);
+    for (const auto& [key, object] : objects) watch->SendInitial(key, object, version);
+    if (streaming && streaming_lists_ == StreamingLists::kServed)
+      watch->SendBookmark(version, /*end_of_initial_events=*/true);
+  }
+  history_.ForEachAfter(from, [&](const FakeChange& change) { watch->Deliver(change); });
+  return watch;
 }
 
 std::vector<std::shared_ptr<FakeWatch>> FakeStore::OpenWatches() const {
@@ -378,10 +359,11 @@ void FakeStore::EndWatches(std::optional<Error> failure) {
   for (auto& watch : OpenWatches()) watch->End(failure);
 }
 
+void FakeStore::Compact(uint64_t version) { history_.Compact(std::min(version, version_)); }
+
 void FakeStore::ExpireWatches() {
-  // Compaction up to the newest version: every version that a client may hold has expired.
-  oldest_ = ++version_;
-  history_.clear();
+  // Up to a version that no client may hold.
+  Compact(++version_);
   for (auto& watch : OpenWatches()) watch->SendExpired();
 }
 

@@ -27,6 +27,7 @@
 #include "kube/client/client.h"
 #include "kube/testing/fake_admission.h"
 #include "kube/testing/fake_call.h"
+#include "kube/testing/fake_history.h"
 #include "kube/testing/fake_object.h"
 #include "kube/testing/fake_target.h"
 #include "kube/testing/fake_watch.h"
@@ -42,6 +43,18 @@ struct StoreOptions {
   // Objects need an existing namespace, and namespaces are deleted in two steps
   // (kube/testing/namespace_rules.h).
   bool namespace_rules = false;
+  // The number of changes that are kept: older resourceVersions get 410.
+  size_t history = 10'000;
+  // Of one watch. The next change ends a watch with so many, as that of a client that reads too
+  // slowly.
+  size_t unread_frames = 100'000;
+};
+
+struct WatchOptions {
+  // Begins as at a replica whose cache is at this version; nullopt for the newest one.
+  std::optional<uint64_t> at = {};
+  // Next() waits for events until FakeWatch::Release() and ReleaseThrough() let them pass.
+  bool held = false;
 };
 
 class FakeStore {
@@ -58,6 +71,16 @@ class FakeStore {
   // the write is prepared and admitted again for what is stored then, at most kMaxAttempts times.
   // Errors: also kConflict after the last attempt, and those of admission.
   Async<ApiResponse> Call(Caller caller, ApiRequest request);
+  // Carries out a GET, of an object or of a list, as a replica whose cache is at `version`.
+  // Errors: also kExpired if the version is compacted, and kUnavailable with the cause
+  // ResourceVersionTooLarge if the request names a newer one.
+  Result<ApiResponse> ReadAt(uint64_t version, const Caller& caller,
+                             const ApiRequest& request) const;
+
+  // Opens a watch. MakeFakeStream() is what a client reads of it.
+  // Errors: kInvalid, and those of ReadAt().
+  Result<std::shared_ptr<FakeWatch>> Watch(const ApiRequest& request, WatchOptions options);
+  // The stream of a watch that nothing delays.
   Result<std::unique_ptr<WatchStream>> OpenWatch(const ApiRequest& request);
 
   // Admits each create, update and delete of Call(). `hook` outlives its calls.
@@ -67,7 +90,10 @@ class FakeStore {
 
   // Ends the open watches, normally or with `failure`.
   void EndWatches(std::optional<Error> failure);
-  // Compaction: open watches, older resourceVersions and older continue tokens end with 410.
+  // Compaction: resourceVersions and continue tokens before `version` end with 410. Open watches go
+  // on.
+  void Compact(uint64_t version);
+  // Compaction up to now. Open watches end with 410 too.
   void ExpireWatches();
   // An API server without streaming lists: sendInitialEvents is refused as 422.
   void RefuseStreamingLists() { streaming_lists_ = StreamingLists::kRefused; }
@@ -81,12 +107,8 @@ class FakeStore {
   uint64_t resource_version() const { return version_; }
 
  private:
-  // Objects of one collection ("/api/v1/pods"), by namespace and name.
-  using Collection = std::map<ObjectKey, FakeObject>;
-
   std::optional<FakeObject> Stored(const FakeTarget& target) const;
-  Result<ApiResponse> Read(const FakeCall& call);
-  Result<ApiResponse> HandleList(const FakeCall& call);
+  Result<ApiResponse> Read(const FakeCall& call, uint64_t version) const;
 
   Result<FakeWrite> Prepare(const FakeCall& call) const;
   // Whether `write` was prepared for what is stored now.
@@ -108,16 +130,14 @@ class FakeStore {
   Clock& clock_;
   const StoreOptions options_;
   uint64_t version_ = 1;
-  // Older versions are compacted.
-  uint64_t oldest_ = 0;
   uint64_t next_uid_ = 1;
   enum class StreamingLists {
     kServed,
     kRefused,
     kIgnored
   } streaming_lists_ = StreamingLists::kServed;
-  std::map<std::string, Collection> collections_;
-  std::vector<FakeChange> history_;
+  std::map<std::string, FakeObjects> collections_;  // by path
+  FakeHistory history_;
   std::vector<std::weak_ptr<FakeWatch>> watches_;
   std::vector<StoreObserver> observers_;
   AdmissionHook admission_;

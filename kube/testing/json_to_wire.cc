@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/testing/json_to_wire.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/unknown_field_set.h>
 
 #include <limits>
@@ -11,6 +9,7 @@
 #include <string>
 
 #include "kube/base/base64.h"
+#include "kube/testing/serialize_in_order.h"
 #include "kube/testing/wire_time.h"
 
 namespace kube {
@@ -227,17 +226,6 @@ Result<void> JsonToWire(const WireSchema& schema, const Json& object, Message& m
   reader.Read(object, message, "");
   if (reader.error()) return *reader.error();
   return Ok();
-}
-
-std::string SerializeInOrder(const Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  {
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializePartialToCodedStream(&coded);
-  }
-  return bytes;
 }
 
 }  // namespace kube

@@ -15,7 +15,4 @@ namespace kube {
 Result<void> JsonToWire(const WireSchema& schema, const Json& object,
                         google::protobuf::Message& message);
 
-// The bytes of a message, with maps in the order of their keys.
-std::string SerializeInOrder(const google::protobuf::Message& message);
-
 }  // namespace kube

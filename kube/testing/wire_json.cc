@@ -2,6 +2,7 @@
 #include "kube/testing/wire_json.h"
 
 #include "kube/testing/json_to_wire.h"
+#include "kube/testing/serialize_in_order.h"
 #include "kube/testing/wire_schema.h"
 #include "kube/testing/wire_to_json.h"
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/names.h"
+#include "cluster-controller/ability.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
@@ -40,6 +41,8 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
   kube::ControllerMetrics controller_metrics(metrics, clock, cc::kController, term_options.workers);
   cc::KnownPods known(clock);
   cc::ShardWatch shards(clock);
+  cc::Ability ability(client, clock, options.ns);
+  app.tasks().Spawn("rights", ability.Run());
   cc::LeaderParts parts{leader,
                         app.executor(),
                         client,
@@ -47,6 +50,7 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
                         events,
                         known,
                         shards,
+                        ability,
                         placement_metrics,
                         controller_metrics};
   term_options.new_inspector = [registries = options.registries](kube::Executor, kube::Clock& by,
@@ -65,6 +69,7 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
   });
   kube::LeaseOptions lease{
       .ns = options.ns, .name = std::string(api::kControllerName), .identity = options.pod_name};
+  lease.able = [&ability] { return ability.Able(); };
   kube::Leadership leadership(app, client, std::move(lease));
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
     return std::make_unique<cc::Leader>(parts, term_options, tasks);

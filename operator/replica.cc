@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 

@@ -11,21 +11,9 @@ namespace webhook {
 namespace {
 
 namespace dom = simdjson::dom;
-
-// "" if absent or not a string.
-std::string_view StringAt(dom::element parent, std::string_view key) {
-  std::string_view value;
-  return parent[key].get(value) == simdjson::SUCCESS ? value : std::string_view();
-}
-
-// False if absent, null or of another type.
-bool ObjectAt(dom::element parent, std::string_view key, dom::element& out) {
-  return parent[key].get(out) == simdjson::SUCCESS && out.is_object();
-}
-
-bool ArrayAt(dom::element parent, std::string_view key, dom::array& out) {
-  return parent[key].get(out) == simdjson::SUCCESS;
-}
+using kube::ArrayAt;
+using kube::ObjectAt;
+using kube::StringAt;
 
 // True if a NodeSelectorTerm has an expression on kubernetes.io/arch.
 bool IsOnArchitecture(dom::element term) {

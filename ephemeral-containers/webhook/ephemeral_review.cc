@@ -13,26 +13,14 @@ namespace ephemeral {
 namespace {
 
 namespace dom = simdjson::dom;
+using kube::ArrayAt;
+using kube::ObjectAt;
+using kube::StringAt;
 
 // As PullSecrets::NamesIn().
 constexpr size_t kMaxPullSecrets = 32;
 // Longer ones are not valid: names of containers are DNS labels.
 constexpr size_t kMaxContainerName = 253;
-
-// "" if absent or not a string.
-std::string_view StringAt(dom::element parent, std::string_view key) {
-  std::string_view value;
-  return parent[key].get(value) == simdjson::SUCCESS ? value : std::string_view();
-}
-
-// False if absent, null or of another type.
-bool ObjectAt(dom::element parent, std::string_view key, dom::element& out) {
-  return parent[key].get(out) == simdjson::SUCCESS && out.is_object();
-}
-
-bool ArrayAt(dom::element parent, std::string_view key, dom::array& out) {
-  return parent[key].get(out) == simdjson::SUCCESS;
-}
 
 // "" unless it is the name of an object, as it gets into the paths of calls.
 std::string NameAt(dom::element parent, std::string_view key) {

@@ -4,17 +4,21 @@
 #include <string>
 
 namespace kube {
-namespace {
 
 namespace dom = simdjson::dom;
 
-// "" if absent or not a string.
 std::string_view StringAt(dom::element parent, std::string_view key) {
   std::string_view value;
   return parent[key].get(value) == simdjson::SUCCESS ? value : std::string_view();
 }
 
-}  // namespace
+bool ObjectAt(dom::element parent, std::string_view key, dom::element& out) {
+  return parent[key].get(out) == simdjson::SUCCESS && out.is_object();
+}
+
+bool ArrayAt(dom::element parent, std::string_view key, dom::array& out) {
+  return parent[key].get(out) == simdjson::SUCCESS;
+}
 
 Result<dom::element> ReviewParser::Parse(std::string_view body) {
   Shrink();
@@ -33,7 +37,7 @@ Result<dom::element> ReviewParser::Parse(std::string_view body) {
       StringAt(root, "apiVersion") != "admission.k8s.io/v1")
     return Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
   dom::element request;
-  if (root["request"].get(request) != simdjson::SUCCESS || !request.is_object())
+  if (!ObjectAt(root, "request", request))
     return Error::Invalid("AdmissionReview without a request");
   if (StringAt(request, "uid").empty())
     return Error::Invalid("AdmissionReview without a request.uid");

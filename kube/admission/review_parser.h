@@ -20,6 +20,12 @@
 
 namespace kube {
 
+// A member of a JSON object. "" if absent or not a string.
+std::string_view StringAt(simdjson::dom::element parent, std::string_view key);
+// False if absent, null or of another type.
+bool ObjectAt(simdjson::dom::element parent, std::string_view key, simdjson::dom::element& out);
+bool ArrayAt(simdjson::dom::element parent, std::string_view key, simdjson::dom::array& out);
+
 class ReviewParser {
  public:
   // The size of a review whose memory is kept.

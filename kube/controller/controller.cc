@@ -4,7 +4,6 @@
 #include <glog/logging.h>
 
 #include <cstdio>
-#include <random>
 
 #include "kube/base/one_line.h"
 #include "kube/base/random.h"

@@ -9,9 +9,8 @@
 // A negative test advances the clock to prove that nothing fired.
 #pragma once
 
-#include <memory>
-
 #include "kube/base/clock.h"
+#include "kube/testing/sleepers.h"
 
 namespace kube {
 
@@ -25,8 +24,8 @@ class FakeClock final : public Clock {
   void SetWall(WallTime now) { wall_ = now; }
 
   // The number of sleepers, and when the first of them is due.
-  size_t sleepers() const;
-  TimePoint next() const;
+  size_t sleepers() const { return sleepers_.size(); }
+  TimePoint next() const { return sleepers_.next(); }
 
   // Clock
   TimePoint Now() const override { return now_; }
@@ -34,11 +33,9 @@ class FakeClock final : public Clock {
   Async<> SleepUntil(TimePoint when) override;
 
  private:
-  struct Sleepers;
   TimePoint now_;
   WallTime wall_;
-  // Shared with sleeping coroutines, which may be destroyed after the clock.
-  std::shared_ptr<Sleepers> sleepers_;
+  Sleepers sleepers_;
 };
 
 }  // namespace kube

@@ -14,16 +14,8 @@ namespace {
 
 namespace dom = simdjson::dom;
 using kube::Json;
-
-// False if absent or null.
-bool Get(dom::element parent, std::string_view key, dom::element& out) {
-  return parent[key].get(out) == simdjson::SUCCESS && !out.is_null();
-}
-
-std::string StringAt(dom::element parent, std::string_view key) {
-  std::string_view value;
-  return parent[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
-}
+using kube::ObjectAt;
+using kube::StringAt;
 
 // Recurses: the parser has refused what is nested deeper than ReviewParser::kMaxDepth.
 Json ToJson(dom::element element) {
@@ -82,14 +74,14 @@ void CopyController(dom::element metadata, Json& to) {
 void CopyMetadata(dom::element from, Json& to, bool& too_large) {
   constexpr char kMirror[] = "kubernetes.io/config.mirror";
   dom::element metadata;
-  if (!Get(from, "metadata", metadata) || !metadata.is_object()) return;
+  if (!ObjectAt(from, "metadata", metadata)) return;
   Json& copy = to["metadata"] = Json::object();
   too_large = too_large || SizeOf(metadata, "labels") > kMaxSchedulingBytes;
   if (!too_large) CopyMember(metadata, "labels", copy);
   CopyMember(metadata, "deletionTimestamp", copy);
   CopyController(metadata, copy);
   dom::element annotations;
-  if (Get(metadata, "annotations", annotations) && annotations.is_object()) {
+  if (ObjectAt(metadata, "annotations", annotations)) {
     copy["annotations"] = Json::object();
     CopyMember(annotations, kMirror, copy["annotations"]);
   }
@@ -104,7 +96,7 @@ Json Reduced(dom::element object, std::string_view pod, bool whole_template, boo
   while (!pod.empty()) {
     std::string_view step = pod.substr(0, pod.find('.'));
     pod.remove_prefix(std::min(step.size() + 1, pod.size()));
-    if (!Get(from, step, from) || !from.is_object()) return reduced;
+    if (!ObjectAt(from, step, from)) return reduced;
     to = &((*to)[std::string(step)] = Json::object());
     if (pod.empty() && whole_template) {
       *to = ToJson(from);
@@ -113,7 +105,7 @@ Json Reduced(dom::element object, std::string_view pod, bool whole_template, boo
     if (pod.empty()) CopyMetadata(from, *to, too_large);
   }
   dom::element spec;
-  if (!Get(from, "spec", spec) || !spec.is_object()) return reduced;
+  if (!ObjectAt(from, "spec", spec)) return reduced;
   Json& copy = (*to)["spec"] = Json::object();
   size_t bytes = 0;
   for (std::string_view field : kMergedFields) bytes += SizeOf(spec, field);
@@ -158,7 +150,7 @@ kube::Result<PolicyReviewReader::Parsed> PolicyReviewReader::Parse(std::string_v
   ReviewHeader& header = parsed.header;
   header.uid = StringAt(request, "uid");
   dom::element resource;
-  if (Get(request, "resource", resource)) {
+  if (ObjectAt(request, "resource", resource)) {
     header.group = StringAt(resource, "group");
     header.resource = StringAt(resource, "resource");
   }
@@ -166,7 +158,7 @@ kube::Result<PolicyReviewReader::Parsed> PolicyReviewReader::Parse(std::string_v
   header.operation = StringAt(request, "operation");
   header.ns = StringAt(request, "namespace");
   dom::element user;
-  if (Get(request, "userInfo", user)) header.user = StringAt(user, "username");
+  if (ObjectAt(request, "userInfo", user)) header.user = StringAt(user, "username");
   return parsed;
 }
 
@@ -195,10 +187,9 @@ PolicyReview PolicyReviewReader::ReadObjects(Parsed parsed) const {
   if (!pod) return review;
   dom::element object;
   dom::element old_object;
-  bool has_object = Get(request, "object", object) && object.is_object();
+  bool has_object = ObjectAt(request, "object", object);
   bool whole_template = whole_templates_ && review.operation == "UPDATE" && !pod->empty() &&
-                        has_object && Get(request, "oldObject", old_object) &&
-                        old_object.is_object() &&
+                        has_object && ObjectAt(request, "oldObject", old_object) &&
                         SizeOf(request, "object") <= kMaxSchedulingBytes &&
                         SizeOf(request, "oldObject") <= kMaxSchedulingBytes;
   if (has_object) review.object = Reduced(object, *pod, whole_template, review.too_large);

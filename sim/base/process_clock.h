@@ -8,10 +8,10 @@
 // Both clocks go on while the process is held, as during SIGSTOP. Thread: the Loop's.
 #pragma once
 
-#include <map>
-#include <memory>
+#include <optional>
 
 #include "kube/base/clock.h"
+#include "kube/testing/sleepers.h"
 #include "sim/base/loop.h"
 
 namespace sim {
@@ -34,10 +34,8 @@ class ProcessClock final : public kube::Clock {
   kube::Async<> SleepUntil(kube::TimePoint when) override;
 
  private:
-  struct Sleepers;
-
-  // Sets the event for the first sleeper.
-  void Arm();
+  // Sets the event for the first sleeper, who is due at `due`.
+  void Arm(kube::TimePoint due);
   void WakeSleepers();
 
   Loop& loop_;
@@ -48,8 +46,7 @@ class ProcessClock final : public kube::Clock {
   kube::Duration wall_offset_{};
   bool stopped_ = false;
   std::optional<Loop::Event> event_;
-  // Shared with sleeping coroutines, which may be destroyed after the clock.
-  std::shared_ptr<Sleepers> sleepers_;
+  kube::Sleepers sleepers_;
 };
 
 // The wall clock's time when a simulation begins.

@@ -93,4 +93,11 @@ std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease
   return obsolete;
 }
 
+bool AnyCurrent(const kube::meta::ObjectMeta& lease, std::chrono::seconds now) {
+  const auto& annotations = lease.annotations();
+  auto all = std::count_if(annotations.begin(), annotations.end(),
+                           [](const auto& annotation) { return IsAnnouncement(annotation.first); });
+  return static_cast<size_t>(all) > ObsoleteAnnotations(lease, now).size();
+}
+
 }  // namespace watches

@@ -59,4 +59,8 @@ std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease);
 std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease,
                                              std::chrono::seconds now);
 
+// Whether the Lease has an announcement that is not obsolete at `now`. AnnouncementsOn() does not
+// tell: above the limit, it may show only announcements with a time in the future.
+bool AnyCurrent(const kube::meta::ObjectMeta& lease, std::chrono::seconds now);
+
 }  // namespace watches

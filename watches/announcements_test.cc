@@ -116,5 +116,22 @@ TEST_F(AnnouncementsTest, AboveTheLimitTheNewestAreRead) {
     EXPECT_EQ(std::count(obsolete.begin(), obsolete.end(), AnnotationKey(announcement.uid)), 0);
 }
 
+TEST_F(AnnouncementsTest, OneIsCurrentWhateverOthersATenantWrites) {
+  EXPECT_FALSE(AnyCurrent(lease_, 1000s));
+  Put("holder.example.com/note", "1 1000 a");
+  Put(AnnotationKey("invalid"), "1 x a");
+  Put({.uid = "old", .name = "a", .since_epoch = 100s});
+  EXPECT_FALSE(AnyCurrent(lease_, 1000s));
+  for (size_t i = 0; i < kMaxAnnouncements; ++i)
+    Put({.uid = "f" + std::to_string(i), .name = "a", .since_epoch = 100'000s});
+  EXPECT_FALSE(AnyCurrent(lease_, 1000s));
+  Put({.uid = "coming", .name = "a", .since_epoch = 999s});
+  EXPECT_TRUE(AnyCurrent(lease_, 1000s));
+  EXPECT_FALSE(AnyCurrent(lease_, 1200s));
+  for (size_t i = 0; i <= kMaxAnnouncements; ++i)
+    Put({.uid = "n" + std::to_string(i), .name = "a", .since_epoch = 1200s});
+  EXPECT_TRUE(AnyCurrent(lease_, 1200s)) << "also with more than are kept";
+}
+
 }  // namespace
 }  // namespace watches

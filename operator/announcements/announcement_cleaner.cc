@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/announcements/announcement_cleaner.h"
 
-#include <algorithm>
-
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "watches/announcements.h"
@@ -71,13 +69,7 @@ Async<> AnnouncementCleaner::DeleteObsolete() {
 
 Async<> AnnouncementCleaner::DeleteIfObsolete(const Lease& lease) {
   auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
-  std::vector<std::string> obsolete = watches::ObsoleteAnnotations(lease.metadata(), now);
-  bool current = false;
-  for (const watches::Announcement& announcement : watches::AnnouncementsOn(lease.metadata())) {
-    std::string key = watches::AnnotationKey(announcement.uid);
-    current |= std::find(obsolete.begin(), obsolete.end(), key) == obsolete.end();
-  }
-  if (current) co_return Ok();
+  if (watches::AnyCurrent(lease.metadata(), now)) co_return Ok();
 
   kube::ObjectKey key = kube::KeyOf(lease);
   std::string name = key.ToString();

@@ -175,6 +175,23 @@ TEST_F(OtherGatesFlow, TagsAreReadAgainBeforeTheLastGate) {
                        .Set("/spec/containers/0/imagePullPolicy", "Always")))
         .Await(AwaitsOthers(name, {"amd64", "arm64"}));
   }
+  // I5: beside a term that gets the requirement, one with an architecture of the author.
+  push("own", {"amd64", "arm64"});
+  Json spare = {{"key", "spare"}, {"operator", "DoesNotExist"}};
+  Json amd64 = {{"key", kArch}, {"operator", "In"}, {"values", {"amd64"}}};
+  Json terms = Json::array(
+      {{{"matchExpressions", Json::array({amd64})}}, {{"matchExpressions", Json::array({spare})}}});
+  flow.Do(Create(Queued("own", registry.host() + "/team/own:1")
+                     .Set("/spec/containers/0/imagePullPolicy", "Always")
+                     .Set("/spec/affinity/nodeAffinity/"
+                          "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
+                          terms)))
+      .Await(OfPod("own", "requires both architectures in its second term", [](const Json& pod) {
+        return RequirementsOf(pod) ==
+               std::vector<std::vector<std::string>>{{"amd64"}, {"amd64", "arm64"}};
+      }));
+  push("own", {"arm64"});
+  flow.Do(RemoveGate("own", kAdmission));
   push("less", {"arm64", "s390x"});
   push("more", {"amd64", "arm64", "s390x"});
   push("other", {"s390x"});
@@ -198,6 +215,12 @@ TEST_F(OtherGatesFlow, TagsAreReadAgainBeforeTheLastGate) {
                      return HasLabel(pod, std::string(api::kNoSupportedArchLabel), "");
                    }))
       .Await(EventAbout("other", std::string(api::kReasonNoSupportedArchitectures)))
+      .Await(Tolerates("own", {"arm64"}))
+      .Check(OfPod("own", "requires arm64 too in its second term alone",
+                   [](const Json& pod) {
+                     return RequirementsOf(pod) == std::vector<std::vector<std::string>>{
+                                                       {"amd64"}, {"amd64", "arm64", "arm64"}};
+                   }))
       .Never(OtherGatesNotAwaited())
       .Never(GateRemovedWithoutItsDecision());
 }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/flow_fixture.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
@@ -223,6 +224,32 @@ TEST_F(OtherGatesFlow, TagsAreReadAgainBeforeTheLastGate) {
                    }))
       .Never(OtherGatesNotAwaited())
       .Never(GateRemovedWithoutItsDecision());
+}
+
+// The cluster controller, which does the shard's work, reads the configs again for the last gate.
+TEST_F(OtherGatesFlow, ATakenOverPodGetsTheTolerationsOfItsNamespace) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
+  ASSERT_TRUE(used) << used.error();
+  const std::vector<ProgramIn> shard = {{"shard", scene().ns()}};
+  Flow flow(scene(), "a takeover of a pod in a queue");
+  flow.Do(Create(MakeConfig("pool")
+                     .Prefer("arm64", 77)
+                     .Set("/spec/plugins/architectureTolerations/enabled", true)))
+      .Await(ShardReady());
+  flow.Do(StopPrograms(shard))
+      .Await(NoProcessOf(shard))
+      .Do(Create(Queued("web", Image("demo/arm64-amd64:1"))))
+      .Await(EventAbout("web", std::string(api::kReasonShardTakeover)))
+      .Await(AwaitsOthers("web", {"amd64", "arm64"}))
+      .Check(Labelled("web", std::string(api::kLocalGateLabel), std::string(api::kRemoved)))
+      .Check(Annotated("web", std::string(api::kLocalTolerationsAnnotation), "pool"))
+      .Do(RemoveGate("web", kAdmission))
+      .Await(Tolerates("web", {"amd64", "arm64"}))
+      .Check(Prefers("web", {{"arm64", 77}}))
+      .Never(OtherGatesNotAwaited())
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
+  StartPrograms(shard);
 }
 
 // I7: the deletion does not wait for other controllers.

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/names.h"
 #include "cluster-controller/pod_reconciler.h"
@@ -15,6 +16,7 @@
 #include "placement/architecture.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
+#include "placement/release.h"
 
 namespace cluster_controller {
 namespace {
@@ -54,6 +56,16 @@ class OtherGatesTest : public PodReconcilerTest {
     placement::DropGate(web, kKueue);
     placement::RemoveLabel(web, kKueue);
     api_.Update(web);
+  }
+  void ShardWorks() {
+    kube::apps::Deployment deployment;
+    deployment.mutable_metadata()->set_namespace_("ns");
+    deployment.mutable_status()->set_available_replicas(1);
+    shards_.OnDeployment(kube::EventType::kModified, deployment);
+    kube::coordination::Lease lease;
+    lease.mutable_metadata()->set_namespace_("ns");
+    lease.mutable_spec()->set_holder_identity("shard");
+    shards_.OnLease(kube::EventType::kModified, lease);
   }
   Outcome Pass() {
     auto outcome = Reconcile();
@@ -338,6 +350,77 @@ TEST_F(OtherGatesTest, ATakeoverAwaitsTheOtherGatesToo) {
   Pass();
   EXPECT_EQ(Web().spec().scheduling_gates_size(), 0);
   EXPECT_EQ(Preferences(), 1);
+}
+
+TEST_F(OtherGatesTest, ATakenOverPodGetsTheTolerationsOfAPodOfItsShard) {
+  using api::MakeConfig;
+  struct Row {
+    const char* name;
+    bool cluster;
+    std::vector<api::PodPlacementConfig> configs;
+    std::vector<std::string> tolerated;
+  };
+  const MakeConfig prefers = MakeConfig("prefers").Priority(1).Prefer("arm64", 50);
+  const std::vector<std::string> both = {"amd64", "arm64"};
+  for (const Row& row : {
+           Row{"of the namespace", false, {MakeConfig("on").Tolerate()}, both},
+           Row{"off in the namespace", true, {MakeConfig("off").Tolerate(false)}, {}},
+           Row{"of the cluster", true, {prefers}, both},
+           Row{"of none", false, {prefers}, {}},
+           Row{"of the second config", false, {prefers, MakeConfig("on").Tolerate()}, both},
+           Row{"of the first of two",
+               true,
+               {MakeConfig("off").Priority(2).Tolerate(false), MakeConfig("on").Tolerate()},
+               {}},
+       }) {
+    std::vector<std::string> names;
+    for (bool take_over : {false, true}) {
+      SCOPED_TRACE(std::string(row.name) + (take_over ? ", taken over" : ", by the shard"));
+      api::MakeClusterConfig cluster;
+      cluster.Tolerate(row.cluster);
+      api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, cluster.Build());
+      placement::MatchingConfigs configs;
+      for (const api::PodPlacementConfig& config : row.configs) {
+        api_.Create(config);
+        configs.emplace_back(&config);
+      }
+      Pod pod = GatedPod().Gate(kKueue).Gate(api::kLocalGate);
+      if (!take_over) placement::ReleaseLocal(pod, configs);
+      api_.Create<Pod>(pod);
+      Pass();
+      clock_.Advance(30s);
+      Pass();
+      EXPECT_TRUE(Gated());
+      EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+      EXPECT_THAT(Tolerated(), testing::IsEmpty());
+      names.emplace_back(placement::AnnotationOf(Web(), api::kLocalTolerationsAnnotation));
+      RemoveOther();
+      Pass();
+      EXPECT_EQ(Web().spec().scheduling_gates_size(), 0);
+      EXPECT_EQ(Tolerated(), row.tolerated);
+
+      api_.Delete<Pod>({"ns", "web"});
+      Pass();
+      for (const api::PodPlacementConfig& config : row.configs)
+        api_.Delete<api::PodPlacementConfig>(kube::KeyOf(config));
+      api_.Delete<api::ClusterPodPlacementConfig>({"", std::string(api::kClusterConfigName)});
+    }
+    EXPECT_EQ(names[0], names[1]) << row.name;
+  }
+}
+
+// Or a namespace whose shard comes and goes keeps places that others need.
+TEST_F(OtherGatesTest, APodWhoseShardWorksAgainLeavesTheInspector) {
+  images_.ClearDefault();
+  api_.Create<Pod>(GatedPod().Gate(kKueue).Gate(api::kLocalGate));
+  Pass();
+  clock_.Advance(30s);
+  Pass();
+  ASSERT_TRUE(queue_.WaitingSince({"ns", "web"}));
+  ShardWorks();
+  EXPECT_EQ(Pass(), Outcome::After(30s));
+  EXPECT_FALSE(queue_.WaitingSince({"ns", "web"}));
+  EXPECT_EQ(api_.CountCalls("PUT"), 0);
 }
 
 }  // namespace

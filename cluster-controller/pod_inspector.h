@@ -34,8 +34,10 @@ struct PodInspectorOptions {
   // Memory for the names and credentials of images that wait for their inspection.
   kube::FairShareOptions memory{
       .per_namespace = 4u << 20, .total = 16u << 20, .first_always_enters = true};
-  // Pods that read their secrets; fewer than the controller's workers.
-  kube::FairShareOptions readers{.per_namespace = 4, .total = 12};
+  // Pods that read their secrets. Some namespaces with many secrets keep no other one from reading
+  // its own. A worker of the controller waits for each pod, so `most` are fewer than its workers.
+  kube::FairShareOptions readers{
+      .per_namespace = 4, .total = 8, .first_always_enters = true, .most = 12};
   // Images are prefetched only below these numbers of queued inspections, and of prefetching pods
   // that read their secrets.
   size_t prefetch_queued = 64;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <deque>
 #include <set>
 
 #include "cluster-controller/inspection_queue.h"
@@ -20,6 +21,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/slow_client.h"
 
 namespace cluster_controller {
 namespace {
@@ -60,6 +62,24 @@ class PodInspectorTest : public ::testing::Test {
     EXPECT_THAT(result, IsOk());
     kube::Drain(io_);
     return result && *result;
+  }
+  // Starts an inspection whose pod stays in memory.
+  void Start(Pod pod) {
+    started_.push_back(std::move(pod));
+    ++running_;
+    boost::asio::co_spawn(io_, inspector_->Inspect(started_.back()),
+                          [this](std::exception_ptr, const auto& result) {
+                            EXPECT_THAT(result, IsOk());
+                            --running_;
+                          });
+    kube::Drain(io_);
+  }
+  // Several Secrets that are read slowly.
+  static Pod Slow(const std::string& ns, const std::string& name) {
+    MakePod pod(name);
+    pod.Namespace(ns).Image("r.io/slow:" + name);
+    for (const char* secret : {"a", "b", "c"}) pod.PullSecret("slow-" + name + secret);
+    return pod;
   }
   // The inspected images with the user names for them: "r.io/app:1 as ann".
   std::vector<std::string> Inspected() const {
@@ -103,15 +123,18 @@ class PodInspectorTest : public ::testing::Test {
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
+  kube::SlowClient client_{api_};
   kube::TaskGroup tasks_{io_.get_executor()};
   FakeInspector images_;
   kube::Metrics metrics_;
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
-  PullSecrets secrets_{api_, clock_};
+  PullSecrets secrets_{client_, clock_};
   NodeImages nodes_{api_, clock_, tasks_};
   std::optional<PodInspector> inspector_;
   std::vector<std::string> woken_;
+  std::deque<Pod> started_;
+  int running_ = 0;
 };
 
 TEST_F(PodInspectorTest, AnImageIsInspectedForItsPod) {
@@ -205,6 +228,33 @@ TEST_F(PodInspectorTest, TheMemoryOfANamespaceIsLimited) {
   inspector_->Forget({"greedy", "0"});
   inspector_->Forget({"greedy", "1"});
   EXPECT_THAT(woken_, Contains(HasSubstr("greedy/")));
+}
+
+// However many Secrets the pods of some namespaces name.
+TEST_F(PodInspectorTest, TheSecretsOfANewNamespaceAreReadSoon) {
+  PutSecret("another", "own", DockerConfig("ann", 0));
+  client_.Hold("/secrets/slow-");
+  constexpr int kPods = 12;
+  for (int i = 0; i < kPods; ++i) Start(Slow("ns" + std::to_string(i / 4), std::to_string(i)));
+  Start(MakePod("web").Namespace("another").Image("r.io/own:1").PullSecret("own"));
+  // One read of each pod.
+  client_.Release(kPods);
+  kube::Drain(io_);
+  EXPECT_THAT(Inspected(), ElementsAre("r.io/own:1 as ann"));
+  client_.Release();
+  kube::Drain(io_);
+}
+
+// A worker of the controller waits for each of them.
+TEST_F(PodInspectorTest, NotAllWorkersReadSecrets) {
+  client_.Hold("/secrets/slow-");
+  for (int i = 0; i < 40; ++i) Start(Slow("ns" + std::to_string(i), std::to_string(i)));
+  EXPECT_EQ(running_, 12);
+  woken_.clear();
+  client_.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(running_, 0);
+  EXPECT_THAT(woken_, ::testing::SizeIs(12)) << "they keep their places until they are inspected";
 }
 
 TEST_F(PodInspectorTest, DeletedPodsLeaveNothingInTheQueue) {

@@ -126,6 +126,8 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
     kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), first_seen,
                                                  ClusterConfig()->spec.shard_takeover_after);
     if (left > kube::Duration::zero()) {
+      // Its shard may work again after a takeover has begun.
+      parts_.inspector.Forget(request.key);
       if (cluster_gate) Prefetch(*pod);
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(left);
       VLOG(1) << request.log << " waits for its shard, at most " << wait.count() << " ms";

@@ -23,7 +23,10 @@
 #include "placement/ignored.h"
 #include "placement/local_configs.h"
 #include "placement/node_offers.h"
+#include "placement/pod_metadata.h"
 #include "placement/release.h"
+#include "placement/requirement.h"
+#include "placement/term_addition.h"
 #include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
@@ -178,6 +181,17 @@ void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   CHECK(KeepsUserSettings(std::move(before), std::move(pod)));
 }
 
+// I5: nothing is added to a term in which the author has set the architecture. Only a user can have
+// set the label of a requirement before.
+void CheckOwnTerms(const Pod& before, const Pod& after) {
+  if (placement::LabelOf(before, api::kNodeAffinityLabel) == api::kSet) return;
+  const auto& terms = placement::RequiredTermsOf(before);
+  for (int i = 0; i < terms.size(); ++i) {
+    if (!placement::TakesRequirement(terms[i]))
+      CHECK(Bytes(terms[i]) == Bytes(placement::RequiredTermsOf(after)[i]));
+  }
+}
+
 // A pod with gates of other controllers: all but the tolerations, and the rest with its last gate.
 void CheckAwaiting(const Pod& pod, placement::ClusterDecision decision) {
   Pod decided = pod;
@@ -186,6 +200,7 @@ void CheckAwaiting(const Pod& pod, placement::ClusterDecision decision) {
   CHECK(placement::HasGate(decided, api::kClusterGate));
   CHECK_EQ(decided.spec().tolerations_size(), pod.spec().tolerations_size());
   CHECK(KeepsUserSettings(pod, decided));
+  CheckOwnTerms(pod, decided);
   for (const std::string& gate : placement::OtherGates(decided)) placement::DropGate(decided, gate);
   decision.await_other_gates = false;
   for (const placement::CommonPlatforms& last :
@@ -193,6 +208,9 @@ void CheckAwaiting(const Pod& pod, placement::ClusterDecision decision) {
     decision.platforms = last;
     CheckRelease(decided, api::kClusterGate,
                  [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
+    Pod released = decided;
+    placement::ReleaseCluster(released, decision);
+    CheckOwnTerms(pod, released);
   }
 }
 

@@ -725,13 +725,29 @@ TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {
   }
 }
 
+// docs/runbooks/PodPlacementCertificateExpiring.md: the Secrets are not watched.
 TEST_F(ShardReconcilerTest, ANewOperatorChecksTheCertificatesSoon) {
+  const kube::ObjectKey of_cluster{"ops", std::string(api::kWebhookName)};
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.StopOperator();
   h_.api.Delete<kube::core::Secret>(kWebhook);
+  h_.api.Delete<kube::core::Secret>(of_cluster);
   h_.StartOperator();
   h_.Pass(kFirstCheck);
   EXPECT_TRUE(h_.SecretExists(kWebhook));
+  EXPECT_TRUE(h_.SecretExists(of_cluster));
+}
+
+TEST_F(ShardReconcilerTest, AnOperatorThatRunsChecksTheCertificatesEveryHour) {
+  const kube::ObjectKey of_cluster{"ops", std::string(api::kWebhookName)};
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.RollOutCluster();
+  h_.Pass(1min);
+  h_.api.Delete<kube::core::Secret>(kWebhook);
+  h_.api.Delete<kube::core::Secret>(of_cluster);
+  h_.Pass(1h);
+  EXPECT_TRUE(h_.SecretExists(kWebhook));
+  EXPECT_TRUE(h_.SecretExists(of_cluster));
 }
 
 TEST_F(ShardReconcilerTest, ChangesWithoutARunningOperatorAreMended) {

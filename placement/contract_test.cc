@@ -132,6 +132,39 @@ TEST_F(ContractTest, TheShardNamesTheConfigOfTheTolerations) {
             Text(ReleasedByShard().Annotation("multiarch.openshift.io/local-tolerations", "low")));
 }
 
+// The cluster controller that releases the pod may be another one.
+TEST_F(ContractTest, ATakeoverWritesWhatAnotherClusterControllerReads) {
+  api::PodPlacementConfig low = low_;
+  low.spec.plugins->architecture_tolerations = api::ArchitectureTolerations{.enabled = true};
+  Pod pod = Created()
+                .Gate("kueue.x-k8s.io/admission")
+                .Requires("zone", "In", {"a"})
+                .Requires("kubernetes.io/arch", "In", {"arm64"});
+  EXPECT_TRUE(ReleaseCluster(pod, {.configs = {&high_, &low},
+                                   .platforms = ArchitectureSet{"arm64"},
+                                   .await_other_gates = true,
+                                   .take_over_shard = true})
+                  .released);
+  Pod written = ReleasedByShard()
+                    .Gate("kueue.x-k8s.io/admission")
+                    .Annotation("multiarch.openshift.io/local-tolerations", "low")
+                    .Annotation("multiarch.openshift.io/required-terms", "0")
+                    .Label("multiarch.openshift.io/node-affinity", "set")
+                    .Label("multiarch.openshift.io/single-arch", "")
+                    .Label("multiarch.openshift.io/arm64", "")
+                    .Requires("zone", "In", {"a"})
+                    .Requires("kubernetes.io/arch", "In", {"arm64"});
+  auto& zone = *written.mutable_spec()
+                    ->mutable_affinity()
+                    ->mutable_node_affinity()
+                    ->mutable_required_during_scheduling_ignored_during_execution()
+                    ->mutable_node_selector_terms(0);
+  kube::core::NodeSelectorRequirement& required = *zone.add_match_expressions();
+  required.set_key("kubernetes.io/arch");
+  required.add_values("arm64");
+  EXPECT_EQ(Text(pod), Text(written));
+}
+
 // I1.
 TEST_F(ContractTest, TheClusterControllerWaitsForAnotherReleasesGate) {
   Pod pod = Created();

@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "placement/operating_systems.h"
 #include "placement/pod_metadata.h"
+#include "placement/required_terms.h"
 #include "placement/term_addition.h"
 
 namespace placement {
@@ -32,7 +33,9 @@ bool HasArchitectureLabel(const Pod& pod, const std::string& architecture) {
          pod.metadata().labels().contains(std::string(api::kLabelPrefix) + architecture);
 }
 
-std::optional<Appended> AppendedTo(const NodeSelectorTerm& term, const Pod& pod) {
+std::optional<Appended> AppendedTo(int index, const RequiredTerms& required, const Pod& pod) {
+  if (!required.Has(index)) return std::nullopt;
+  const NodeSelectorTerm& term = RequiredTermsOf(pod)[index];
   Appended appended;
   for (const NodeSelectorRequirement& expression : term.match_expressions()) {
     if (expression.key() == api::kNoSupportedArchLabel) return std::nullopt;
@@ -96,8 +99,9 @@ void ReplaceLabels(Pod& pod, const ArchitectureSet& before, const Requirement& n
 ArchitectureSet RequiredBefore(const Pod& pod) {
   ArchitectureSet required;
   if (LabelOf(pod, api::kNodeAffinityLabel) != api::kSet) return required;
-  for (const NodeSelectorTerm& term : RequiredTermsOf(pod)) {
-    if (std::optional<Appended> appended = AppendedTo(term, pod))
+  const RequiredTerms terms = RequiredTerms::Of(pod);
+  for (int i = 0; i < RequiredTermsOf(pod).size(); ++i) {
+    if (std::optional<Appended> appended = AppendedTo(i, terms, pod))
       required.insert(appended->architectures.begin(), appended->architectures.end());
   }
   return required;
@@ -109,10 +113,12 @@ Requirement NarrowRequirement(Pod& pod, const CommonPlatforms& now) {
   if (before.empty()) return required;
   TermAdditions additions(now);
   const OperatingSystems of_pod = OperatingSystems::Of(pod);
+  const RequiredTerms terms = RequiredTerms::Of(pod);
+  const int count = RequiredTermsOf(pod).size();
   size_t bytes = 0;
-  for (const NodeSelectorTerm& term : RequiredTermsOf(pod)) {
-    if (std::optional<Appended> appended = AppendedTo(term, pod))
-      bytes += LeftOf(*appended, additions.For(of_pod.In(term))).Bytes();
+  for (int i = 0; i < count; ++i) {
+    if (std::optional<Appended> appended = AppendedTo(i, terms, pod))
+      bytes += LeftOf(*appended, additions.For(of_pod.In(RequiredTermsOf(pod)[i]))).Bytes();
   }
   if (bytes > kMaxAddedBytes) {
     required.result = RequirementResult::kTooLarge;
@@ -120,13 +126,14 @@ Requirement NarrowRequirement(Pod& pod, const CommonPlatforms& now) {
     return required;
   }
   bool narrower = false;
-  for (NodeSelectorTerm& term : *pod.mutable_spec()
-                                     ->mutable_affinity()
-                                     ->mutable_node_affinity()
-                                     ->mutable_required_during_scheduling_ignored_during_execution()
-                                     ->mutable_node_selector_terms()) {
-    std::optional<Appended> appended = AppendedTo(term, pod);
+  for (int i = 0; i < count; ++i) {
+    std::optional<Appended> appended = AppendedTo(i, terms, pod);
     if (!appended) continue;
+    NodeSelectorTerm& term = *pod.mutable_spec()
+                                  ->mutable_affinity()
+                                  ->mutable_node_affinity()
+                                  ->mutable_required_during_scheduling_ignored_during_execution()
+                                  ->mutable_node_selector_terms(i);
     TermAddition left = LeftOf(*appended, additions.For(of_pod.In(term)));
     if (left.architectures.empty()) {
       AddNowhere(term);

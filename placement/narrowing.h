@@ -26,13 +26,14 @@ namespace placement {
 // The architectures that ApplyRequirement() required of the pod, of all terms; empty: it has set no
 // requirement, or one that no node satisfies.
 //
-// A term of the user with the same form (`kubernetes.io/arch In`, only architectures that the
-// labels of the pod name) counts as well: it only loses architectures that the images have lost.
+// These are the terms of the record (required_terms.h) with `kubernetes.io/arch In`, and only
+// architectures that the labels of the pod name. Terms with an architecture of the author stay as
+// they are (I5).
 ArchitectureSet RequiredBefore(const kube::core::Pod& pod);
 
 // Restricts what ApplyRequirement() has set to what the images have in common now, and the labels
 // with it. kKept: that is no less than before, and nothing was changed. kNowhere: nothing is left
-// in any term; no node can run the pod, and it gets the label no-supported-arch. kTooLarge: nothing
+// in any term that was restricted, and the pod gets the label no-supported-arch. kTooLarge: nothing
 // was changed.
 Requirement NarrowRequirement(kube::core::Pod& pod, const CommonPlatforms& now);
 

@@ -10,6 +10,7 @@
 #include "placement/narrowing.h"
 #include "placement/pod_metadata.h"
 #include "placement/preference.h"
+#include "placement/required_terms.h"
 #include "placement/requirement.h"
 #include "placement/tolerations.h"
 
@@ -112,6 +113,13 @@ bool Awaits(const Pod& pod, const ClusterDecision& decision) {
   return decision.await_other_gates && !OtherGates(pod).empty();
 }
 
+// For the last write, which may come much later. Without the cluster gate, there is none.
+void NameConfigOfTolerations(Pod& pod, const MatchingConfigs& configs) {
+  const api::PodPlacementConfig* config = ConfigForTolerations(configs);
+  if (config != nullptr && HasGate(pod, api::kClusterGate))
+    SetAnnotation(pod, api::kLocalTolerationsAnnotation, config->metadata().name());
+}
+
 // Adds the tolerations for the architectures that the pod's images support.
 void AddTolerations(Pod& pod, const ClusterDecision& decision, const ArchitectureSet& supported,
                     Release& release) {
@@ -156,6 +164,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
     ClearInspectionError(pod);
     if (!decision.stale_inspection.empty())
       AddStaleInspectionEvent(decision.stale_inspection, release);
+    if (Awaits(pod, decision) && NeedsRequirement(pod)) RequiredTerms::Record(pod);
     Requirement required = ApplyRequirement(pod, decision.platforms.value_or(CommonPlatforms()));
     AddRequirementEvent(required.result, api::kReasonPredicateSet,
                         "Required one of the architectures: " + DescribeRequirement(required),
@@ -188,9 +197,7 @@ Release ReleaseLocal(Pod& pod, const MatchingConfigs& configs) {
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
   AddPreferencesEvents(preferences, release);
   AddRulesEvent(configs, release);
-  const api::PodPlacementConfig* tolerations = ConfigForTolerations(configs);
-  if (tolerations != nullptr && HasGate(pod, api::kClusterGate))
-    SetAnnotation(pod, api::kLocalTolerationsAnnotation, tolerations->metadata().name());
+  NameConfigOfTolerations(pod, configs);
   DropGate(pod, api::kLocalGate);
   AddGateRemovedEvent(api::kLocalGate, release);
   release.released = true;
@@ -218,6 +225,7 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   ApplyInspection(pod, decision, release);
 
   if (local_gate) {
+    NameConfigOfTolerations(pod, decision.configs);
     DropGate(pod, api::kLocalGate);
     AddTakeoverEvent(release);
   }

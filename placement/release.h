@@ -84,8 +84,9 @@ struct ClusterDecision {
   bool await_other_gates = false;
   // Not empty: why the gate is dropped although the pod has gates of other controllers.
   std::string not_awaited = {};
-  // The shard of the pod's namespace is unavailable: drops both gates, with an event. If false, a
-  // pod with the local gate is not released (I1).
+  // The shard of the pod's namespace is unavailable: drops both gates, with an event, and names the
+  // config of the tolerations as ReleaseLocal() does. If false, a pod with the local gate is not
+  // released (I1).
   bool take_over_shard = false;
 };
 

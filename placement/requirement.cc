@@ -25,15 +25,6 @@ bool SelectsArchitecture(const Pod& pod) {
   return pod.spec().node_selector().contains(std::string(api::kArchLabel));
 }
 
-bool TakesRequirement(const NodeSelectorTerm& term) {
-  if (term.match_expressions().empty() && term.match_fields().empty()) return false;
-  return std::none_of(term.match_expressions().begin(), term.match_expressions().end(),
-                      [](const NodeSelectorRequirement& expression) {
-                        return expression.key() == api::kArchLabel ||
-                               expression.key() == api::kNoSupportedArchLabel;
-                      });
-}
-
 // Calls `addition` with each term that takes a requirement, and adds its result to the term.
 template <typename Addition>
 RequirementResult Require(Pod& pod, const Addition& addition) {
@@ -73,6 +64,15 @@ RequirementResult Require(Pod& pod, const Addition& addition) {
 }
 
 }  // namespace
+
+bool TakesRequirement(const NodeSelectorTerm& term) {
+  if (term.match_expressions().empty() && term.match_fields().empty()) return false;
+  return std::none_of(term.match_expressions().begin(), term.match_expressions().end(),
+                      [](const NodeSelectorRequirement& expression) {
+                        return expression.key() == api::kArchLabel ||
+                               expression.key() == api::kNoSupportedArchLabel;
+                      });
+}
 
 bool NeedsRequirement(const Pod& pod) {
   if (SelectsArchitecture(pod)) return false;

@@ -38,6 +38,10 @@ enum class RequirementResult {
   kTooLarge,  // nothing added: it would be more than 1 MiB; label node-affinity: not-set
 };
 
+// Whether a requirement can be added to a term: not to one with an expression on the architecture,
+// and not to one without any expression.
+bool TakesRequirement(const kube::core::NodeSelectorTerm& term);
+
 // False if kubernetes.io/arch is in the node selector or in every term: no requirement can be
 // added, and the images need no inspection.
 bool NeedsRequirement(const kube::core::Pod& pod);

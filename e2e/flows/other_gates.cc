@@ -9,6 +9,7 @@
 #include <random>
 
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/flow_fixture.h"
 #include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
@@ -175,6 +176,23 @@ TEST_F(OtherGatesFlow, TagsAreReadAgainBeforeTheLastGate) {
                        .Set("/spec/containers/0/imagePullPolicy", "Always")))
         .Await(AwaitsOthers(name, {"amd64", "arm64"}));
   }
+  // I5: beside a term that gets the requirement, one with an architecture of the author.
+  push("own", {"amd64", "arm64"});
+  Json spare = {{"key", "spare"}, {"operator", "DoesNotExist"}};
+  Json amd64 = {{"key", kArch}, {"operator", "In"}, {"values", {"amd64"}}};
+  Json terms = Json::array(
+      {{{"matchExpressions", Json::array({amd64})}}, {{"matchExpressions", Json::array({spare})}}});
+  flow.Do(Create(Queued("own", registry.host() + "/team/own:1")
+                     .Set("/spec/containers/0/imagePullPolicy", "Always")
+                     .Set("/spec/affinity/nodeAffinity/"
+                          "requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms",
+                          terms)))
+      .Await(OfPod("own", "requires both architectures in its second term", [](const Json& pod) {
+        return RequirementsOf(pod) ==
+               std::vector<std::vector<std::string>>{{"amd64"}, {"amd64", "arm64"}};
+      }));
+  push("own", {"arm64"});
+  flow.Do(RemoveGate("own", kAdmission));
   push("less", {"arm64", "s390x"});
   push("more", {"amd64", "arm64", "s390x"});
   push("other", {"s390x"});
@@ -198,8 +216,40 @@ TEST_F(OtherGatesFlow, TagsAreReadAgainBeforeTheLastGate) {
                      return HasLabel(pod, std::string(api::kNoSupportedArchLabel), "");
                    }))
       .Await(EventAbout("other", std::string(api::kReasonNoSupportedArchitectures)))
+      .Await(Tolerates("own", {"arm64"}))
+      .Check(OfPod("own", "requires arm64 too in its second term alone",
+                   [](const Json& pod) {
+                     return RequirementsOf(pod) == std::vector<std::vector<std::string>>{
+                                                       {"amd64"}, {"amd64", "arm64", "arm64"}};
+                   }))
       .Never(OtherGatesNotAwaited())
       .Never(GateRemovedWithoutItsDecision());
+}
+
+// The cluster controller, which does the shard's work, reads the configs again for the last gate.
+TEST_F(OtherGatesFlow, ATakenOverPodGetsTheTolerationsOfItsNamespace) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
+  ASSERT_TRUE(used) << used.error();
+  const std::vector<ProgramIn> shard = {{"shard", scene().ns()}};
+  Flow flow(scene(), "a takeover of a pod in a queue");
+  flow.Do(Create(MakeConfig("pool")
+                     .Prefer("arm64", 77)
+                     .Set("/spec/plugins/architectureTolerations/enabled", true)))
+      .Await(ShardReady());
+  flow.Do(StopPrograms(shard))
+      .Await(NoProcessOf(shard))
+      .Do(Create(Queued("web", Image("demo/arm64-amd64:1"))))
+      .Await(EventAbout("web", std::string(api::kReasonShardTakeover)))
+      .Await(AwaitsOthers("web", {"amd64", "arm64"}))
+      .Check(Labelled("web", std::string(api::kLocalGateLabel), std::string(api::kRemoved)))
+      .Check(Annotated("web", std::string(api::kLocalTolerationsAnnotation), "pool"))
+      .Do(RemoveGate("web", kAdmission))
+      .Await(Tolerates("web", {"amd64", "arm64"}))
+      .Check(Prefers("web", {{"arm64", 77}}))
+      .Never(OtherGatesNotAwaited())
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
+  StartPrograms(shard);
 }
 
 // I7: the deletion does not wait for other controllers.

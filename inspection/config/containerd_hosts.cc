@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "inspection/base/reference.h"
 #include "inspection/config/toml_reader.h"
@@ -174,6 +175,21 @@ void LoadFiles(const std::string& folder, const ContainerdHost& host, HostTls& t
   tls.key_pem = key.empty() ? tls.cert_pem : read(key);
 }
 
+// The names of the folders in `tree`.
+Result<std::vector<std::string>> NamesIn(const std::string& tree) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  fs::directory_iterator entry(tree, failure);
+  for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    std::error_code ignored;
+    if (!entry->is_directory(ignored)) continue;
+    if (names.size() == kMaxFolders) return Error::Invalid(tree + ": more than 4096 folders");
+    names.push_back(entry->path().filename().string());
+  }
+  if (failure) return Error::Invalid(tree + ": " + failure.message());
+  return names;
+}
+
 }  // namespace
 
 Result<std::vector<ContainerdHost>> ParseHostsToml(std::string_view toml) {
@@ -201,19 +217,20 @@ Result<ContainerdHosts> ContainerdHosts::Read(const std::string& tree) {
   ContainerdHosts all;
   std::error_code failure;
   if (tree.empty() || !fs::exists(tree, failure)) return all;
-  fs::directory_iterator entry(tree, failure);
-  for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-    std::error_code ignored;
-    if (!entry->is_directory(ignored)) continue;
-    if (all.folders_.size() == kMaxFolders)
-      return Error::Invalid(tree + ": more than 4096 folders");
-    std::string name = entry->path().filename().string();
+  Result<std::vector<std::string>> names = NamesIn(tree);
+  if (!names) return names.error();
+  // The first folder that has a certificate for a host decides: the order is that of the names, and
+  // the default is the last.
+  std::sort(names->begin(), names->end(), [](const std::string& a, const std::string& b) {
+    return std::tuple(a == kDefault, RegistryOf(a), a == RegistryOf(a)) <
+           std::tuple(b == kDefault, RegistryOf(b), b == RegistryOf(b));
+  });
+  for (const std::string& name : *names) {
     std::string ns = name == kDefault ? "" : RegistryOf(name);
     // If two folders are for one registry, containerd uses the one with underscores.
-    if (all.folders_.contains(ns) && ns == name) continue;
-    all.folders_[ns] = all.ReadFolder(entry->path().string(), ns);
+    if (all.folders_.contains(ns)) continue;
+    all.folders_[ns] = all.ReadFolder(tree + "/" + name, ns);
   }
-  if (failure) return Error::Invalid(tree + ": " + failure.message());
   return all;
 }
 

@@ -49,8 +49,9 @@ class ContainerdHosts {
  public:
   // No folder.
   ContainerdHosts() = default;
-  // Reads at most 4096 folders; blocks. An invalid folder is an error for its registry only.
-  // kInvalid if `tree` cannot be read; one that does not exist counts as empty.
+  // Reads at most 4096 folders; blocks. An invalid folder is an error for its registry only. If
+  // several folders have a client certificate for one host, the first by name counts, the default
+  // last. kInvalid if `tree` cannot be read; one that does not exist counts as empty.
   static kube::Result<ContainerdHosts> Read(const std::string& tree);
 
   // The places to read `source` from, at least one. kInvalid if the registry's folder is invalid,

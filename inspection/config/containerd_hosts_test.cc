@@ -4,6 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
 #include "inspection/testing/mutate.h"
 #include "inspection/testing/test_folder.h"
 #include "kube/testing/matchers.h"
@@ -14,6 +20,7 @@ namespace {
 using kube::Code;
 using kube::FailsWith;
 using kube::IsOk;
+namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -110,6 +117,58 @@ TEST_F(ContainerdHostsTest, RelativeFilesAreNextToTheirToml) {
   auto sources = hosts->Expand({.registry = "r.io", .repository = "app"}, false);
   ASSERT_THAT(sources, IsOk());
   EXPECT_EQ(sources->front().host.headers.size(), 3u);
+}
+
+// A file system lists the folders in any order.
+TEST_F(ContainerdHostsTest, TheFirstFolderByNameDecidesAboutTheCertificateOfAHost) {
+  std::vector<int> order(20);
+  std::iota(order.begin(), order.end(), 10);
+  for (const char* tree : {"up", "down"}) {
+    for (int i : order) {
+      std::string name = std::to_string(i), folder = std::string(tree) + "/r" + name + ".io/";
+      Write(folder + "hosts.toml", R"([host."https://m.local"]
+ca = "ca.crt"
+client = [["client.cert", "client.key"]]
+)");
+      Write(folder + "ca.crt", name);
+      Write(folder + "client.cert", name);
+      Write(folder + "client.key", name);
+    }
+    std::reverse(order.begin(), order.end());
+    // More special than the default, which is before it by name.
+    for (const char* file : {"hosts.toml", "ca.crt", "client.cert", "client.key"}) {
+      fs::create_directories(root_ + "/" + tree + "/_default");
+      fs::copy(root_ + "/" + tree + "/r29.io/" + file, root_ + "/" + tree + "/_default/" + file);
+    }
+    auto hosts = ContainerdHosts::Read(root_ + "/" + tree);
+    ASSERT_THAT(hosts, IsOk());
+    HostTls mirror = hosts->certificates().at("m.local");
+    EXPECT_EQ(mirror.cert_pem, "10") << tree;
+    EXPECT_EQ(mirror.key_pem, "10") << tree;
+    EXPECT_THAT(mirror.ca_pem, ::testing::StartsWith("10\n11\n12\n")) << tree;
+    EXPECT_THAT(mirror.ca_pem, ::testing::EndsWith("28\n29\n29\n")) << tree;
+  }
+}
+
+// As in containerd.
+TEST_F(ContainerdHostsTest, OfTwoFoldersForAPortTheOneWithUnderscoresCounts) {
+  for (int i = 10; i < 30; ++i) {
+    std::string port = std::to_string(i);
+    Write("r.io:" + port + "/ca.crt", "colon");
+    Write("r.io_" + port + "_/ca.crt", "underscores");
+    Write("toml.io_" + port + "_/hosts.toml", "[host.\"https://underscores.local\"]\n");
+    Write("toml.io:" + port + "/hosts.toml", "[host.\"https://colon.local\"]\nca = \"ca.crt\"\n");
+    Write("toml.io:" + port + "/ca.crt", "colon");
+  }
+  auto hosts = ContainerdHosts::Read(root_);
+  ASSERT_THAT(hosts, IsOk());
+  for (int i = 10; i < 30; ++i) {
+    std::string port = std::to_string(i);
+    EXPECT_EQ(hosts->certificates().at("r.io:" + port).ca_pem, "underscores\n");
+    EXPECT_EQ(Places("toml.io:" + port).front(),
+              "https://underscores.local/v2/team/app?toml.io:" + port);
+  }
+  EXPECT_FALSE(hosts->certificates().contains("colon.local"));
 }
 
 TEST_F(ContainerdHostsTest, AnInvalidFolderIsAnErrorForItsRegistryOnly) {

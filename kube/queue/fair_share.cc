@@ -9,7 +9,8 @@ namespace kube {
 
 bool FairShare::HasRoom(const Namespace& ns) const {
   if (ns.taken >= options_.per_namespace) return false;
-  return taken_ < options_.total || (options_.first_always_enters && ns.taken == 0);
+  if (taken_ < options_.total) return true;
+  return options_.first_always_enters && ns.taken == 0 && taken_ < options_.most;
 }
 
 bool FairShare::Enter(const ObjectKey& pod) {

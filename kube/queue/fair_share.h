@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <list>
 #include <string>
 #include <unordered_map>
@@ -25,8 +26,10 @@ struct FairShareOptions {
   // A pod may enter while less than this is taken by its namespace, and by all.
   size_t per_namespace = 0;
   size_t total = 0;
-  // A pod of a namespace that holds nothing enters even if `total` is taken.
+  // A pod of a namespace that holds nothing enters even if `total` is taken, while less than `most`
+  // is.
   bool first_always_enters = false;
+  size_t most = std::numeric_limits<size_t>::max();
 };
 
 class FairShare {

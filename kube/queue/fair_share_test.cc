@@ -68,6 +68,28 @@ TEST_F(FairShareTest, TheFirstPodOfANamespaceAlwaysEnters) {
   EXPECT_THAT(woken_, IsEmpty());
 }
 
+// A namespace that leaves its place is the next to get one, before those that have several.
+TEST_F(FairShareTest, FirstPodsEnterUpToTheMaximum) {
+  Make({.per_namespace = 2, .total = 2, .first_always_enters = true, .most = 4});
+  EXPECT_TRUE(share_.Enter({"a", "1"}));
+  EXPECT_TRUE(share_.Enter({"a", "2"}));
+  EXPECT_FALSE(share_.Enter({"a", "3"}));
+  EXPECT_TRUE(share_.Enter({"b", "1"}));
+  EXPECT_FALSE(share_.Enter({"b", "2"}));
+  EXPECT_TRUE(share_.Enter({"c", "1"}));
+  EXPECT_FALSE(share_.Enter({"d", "1"})) << "the maximum";
+  share_.Leave({"b", "1"});
+  EXPECT_THAT(woken_, ElementsAre("b/2"));
+  share_.Leave({"b", "2"});
+  EXPECT_THAT(woken_, ElementsAre("b/2", "d/1"));
+  share_.Leave({"c", "1"});
+  share_.Leave({"d", "1"});
+  EXPECT_THAT(woken_, ElementsAre("b/2", "d/1")) << "only one that has places waits";
+  EXPECT_EQ(share_.taken(), 2u);
+  share_.Leave({"a", "1"});
+  EXPECT_THAT(woken_, ElementsAre("b/2", "d/1", "a/3"));
+}
+
 TEST_F(FairShareTest, ADeletedPodLeavesTheQueue) {
   Make({.per_namespace = 1, .total = 1});
   EXPECT_TRUE(share_.Enter({"a", "1"}));

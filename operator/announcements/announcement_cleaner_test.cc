@@ -93,6 +93,31 @@ TEST_F(AnnouncementCleanerTest, AnAnnouncementThatIsWrittenDuringTheRemovalIsKep
   EXPECT_THAT(Announced("shop"), ElementsAre("coming"));
 }
 
+// A tenant can write them.
+TEST_F(AnnouncementCleanerTest, AnnouncementsOfTheFutureHideNoCurrentOne) {
+  harness_.StartOperator();
+  harness_.CreateConfig("shop", "a", 1);
+  Announce("shop", UidOf("shop", "a"));
+  Announce("shop", "coming");
+  Lease lease = *harness_.api.Get<Lease>({"shop", std::string(api::kAnnouncementsName)});
+  auto future = std::chrono::duration_cast<std::chrono::seconds>(
+      (harness_.clock.WallNow() + 24h).time_since_epoch());
+  for (size_t i = 0; i < watches::kMaxAnnouncements; ++i) {
+    watches::Announcement forged{
+        .uid = "f" + std::to_string(i), .name = "a", .generation = 1, .since_epoch = future};
+    (*lease.mutable_metadata()->mutable_annotations())[watches::AnnotationKey(forged.uid)] =
+        watches::AnnotationValue(forged);
+  }
+  harness_.api.Update(lease);
+  harness_.DeleteConfig("shop", "a");
+  harness_.Pass(5s);
+  ASSERT_TRUE(LeaseExists("shop"));
+  lease = *harness_.api.Get<Lease>({"shop", std::string(api::kAnnouncementsName)});
+  EXPECT_TRUE(lease.metadata().annotations().contains(watches::AnnotationKey("coming")));
+  harness_.Pass(12min);
+  EXPECT_FALSE(LeaseExists("shop")) << "no announcement is current any more";
+}
+
 // A write that was refused later, or the operator that announced it ended.
 TEST_F(AnnouncementCleanerTest, TheAnnouncementOfARefusedWriteIsRemovedAfterSomeTime) {
   Announce("shop", "refused");

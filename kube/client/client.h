@@ -3,10 +3,9 @@
 //
 // All resources are bounded: a response by max_body_bytes, a call by its timeout, the silence of a
 // watch by its idle timeout. A throttled call (429, or 503 with Retry-After) is retried within its
-// timeout, and nothing is sent after it. A call whose kept-alive connection closed before the first
-// byte of the response is retried once on a new connection, except a POST, JSON patch or strategic
-// merge patch: the server may have carried it out. Thread: the executor passed to NewClient(); not
-// thread-safe.
+// timeout. A call whose kept-alive connection closed before the first byte of the response is
+// retried once on a new connection, except a POST, JSON patch or strategic merge patch: the server
+// may have carried it out. Thread: the executor passed to NewClient(); not thread-safe.
 #pragma once
 
 #include <chrono>

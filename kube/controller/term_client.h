@@ -4,7 +4,7 @@
 // nothing any more.
 //
 // A write begins before the renew deadline, by this process's monotonic clock, and its timeout ends
-// when others may acquire the Lease; after a timeout, the client sends nothing (new_client.h).
+// when others may acquire the Lease; after a timeout, the client sends nothing (new_client.cc).
 // Reads and watches go on. Not covered: a request that was sent before the pause, and a machine
 // that stops with its clock.
 #pragma once

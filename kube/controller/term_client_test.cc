@@ -159,6 +159,7 @@ TEST_F(TermClientTest, ReadsGoOn) {
 }
 
 TEST_F(TermClientTest, EveryMethodThatWritesIsRefused) {
+  api_.FailNext(Error::Unavailable("not renewed"), "/leases", 1'000);
   clock_.Advance(10s);
   for (Method method : {Method::kPost, Method::kPut, Method::kPatch, Method::kDelete}) {
     ApiRequest request{.method = method, .target = "/api/v1/namespaces/ns/pods/web"};

@@ -167,6 +167,11 @@ class LeadershipTest : public testing::Test {
     }
     return ended ? *ended : Result<>(Error::DeadlineExceeded("the tasks did not end"));
   }
+  void LetAnotherLead() {
+    Lease lease = *api_.Get<Lease>(kLease);
+    lease.mutable_spec()->set_holder_identity("b");
+    api_.Update(lease);
+  }
   std::string Holder() { return api_.Get<Lease>(kLease)->spec().holder_identity(); }
 
   FakeClock clock_;
@@ -227,6 +232,7 @@ TEST_F(LeadershipTest, NoWriteBeginsWhenATermIsLost) {
   StartAndFreezeServer(/*frozen=*/11s);
   ASSERT_EQ(counts_.in_flight, 1) << "it waits for its read";
   int before = api_.CountCalls("PUT /api/v1/namespaces/ns/pods");
+  LetAnotherLead();
   server_.Thaw();
   Advance(1s);
   EXPECT_EQ(counts_.ended, 1);
@@ -273,9 +279,7 @@ TEST_F(LeadershipTest, APausedLeaderWritesNothingAfterThePause) {
   int before = api_.CountCalls("PUT /api/v1/namespaces/ns/pods");
   server_.Thaw();
   clock_.Advance(20s);
-  Lease lease = *api_.Get<Lease>(kLease);
-  lease.mutable_spec()->set_holder_identity("b");
-  api_.Update(lease);
+  LetAnotherLead();
   Drain(io_);
   Advance(5s);
   EXPECT_EQ(counts_.ended, 1);
@@ -286,9 +290,7 @@ TEST_F(LeadershipTest, APausedLeaderWritesNothingAfterThePause) {
 
 TEST_F(LeadershipTest, AnotherHolderEndsTheTerm) {
   Start();
-  Lease lease = *api_.Get<Lease>(kLease);
-  lease.mutable_spec()->set_holder_identity("b");
-  api_.Update(lease);
+  LetAnotherLead();
   Advance(3s);
   EXPECT_EQ(counts_.ended, 1);
   EXPECT_EQ(Holder(), "b");
@@ -302,9 +304,7 @@ TEST_F(LeadershipTest, ATaskThatDoesNotEndEndsTheProcess) {
       {
         counts_.stubborn = true;
         Start();
-        Lease lease = *api_.Get<Lease>(kLease);
-        lease.mutable_spec()->set_holder_identity("b");
-        api_.Update(lease);
+        LetAnotherLead();
         Advance(1min);
       },
       testing::ExitedWithCode(1), "tasks still running: work work-worker-0; the process ends");

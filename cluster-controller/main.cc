@@ -83,16 +83,6 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
                                          "Time since the longest gated pod was first observed");
   metrics.OnRender([&] { oldest.Set(std::chrono::duration<double>(known.OldestAge()).count()); });
   ShardWatch shards(clock);
-  LeaderParts parts{leader,
-                    program.executor(),
-                    client,
-                    clock,
-                    events,
-                    known,
-                    shards,
-                    ability,
-                    placement_metrics,
-                    controller_metrics};
   LeaderOptions options{.ns = FLAGS_namespace,
                         .workers = FLAGS_workers,
                         .excluded_namespaces = std::move(*excluded),
@@ -113,8 +103,10 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
   });
   kube::LeaseOptions lease{.ns = FLAGS_namespace, .name = std::string(api::kControllerName)};
   lease.able = [&ability] { return ability.Able(); };
-  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
-    return std::make_unique<Leader>(parts, options, tasks);
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks, kube::Client& term_client) {
+    LeaderParts parts{leader,  program.executor(), term_client,       clock, events, known, shards,
+                      ability, placement_metrics,  controller_metrics};
+    return std::make_unique<Leader>(std::move(parts), options, tasks);
   };
   co_await program.Lead(std::move(lease), std::move(new_term));
   co_return co_await program.Drain();

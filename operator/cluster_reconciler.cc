@@ -132,6 +132,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       features_(std::move(features)),
       timing_(timing),
       provider_(client, clock, store, options_),
+      configuration_writes_(clock, kGatingWrites),
       cluster_gating_policies_(ClusterGatingPolicyIds(options_)),
       gating_policies_(GatingPolicyIds(options_)),
       outage_(client, clock, store, options_.ns, GatingIds(cluster_gating_policies_),
@@ -378,6 +379,15 @@ Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objec
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
       ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(), ca_bundle, options_)};
+  Result<bool> as_desired = co_await store_.IsAsDesired(configuration);
+  if (!as_desired) co_return as_desired.error();
+  if (!*as_desired) {
+    kube::Duration wait = configuration_writes_.Take(names_.webhook_configuration);
+    if (wait > kube::Duration::zero()) {
+      next_of_gating_ = std::min(next_of_gating_.value_or(wait), wait);
+      co_return Ok();
+    }
+  }
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;

@@ -33,6 +33,7 @@
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
+#include "operator/pacer.h"
 #include "operator/probes/webhook_prober.h"
 #include "operator/status/cluster_status.h"
 #include "operator/status/feature_condition.h"
@@ -42,6 +43,12 @@
 #include "operator/upgrade_queue.h"
 
 namespace operator_ {
+
+// How often the webhook configuration of the cluster is written, for any reason: API servers read
+// and compile it each time. The review of a namespace's first PodPlacementConfig waits two seconds
+// for such a write (webhooks/preference_gate.h).
+inline constexpr PacerOptions kGatingWrites{
+    .settle = std::chrono::milliseconds(0), .burst = 10, .period = std::chrono::seconds(1)};
 
 struct ClusterTiming {
   TeardownTiming teardown{.drain = std::chrono::seconds(30)};
@@ -138,7 +145,8 @@ class ClusterReconciler final : public kube::Reconciler {
   };
   std::optional<Certified> certified_;
   ScopeGating scope_gating_;
-  // When the next step of a switch of the gating is due.
+  Pacer configuration_writes_;
+  // When the next step of a switch of the gating is due, or the next write of the configuration.
   std::optional<kube::Duration> next_of_gating_;
   // The policies that add the cluster gate, whatever the config is, and the one that adds the local
   // gate, in the order of removal.

@@ -9,6 +9,7 @@
 #include "kube/testing/call_kind.h"
 #include "kube/testing/make_pod.h"
 #include "kube/types/coordination.pb.h"
+#include "operator/preferring_namespaces.h"
 #include "operator/testing/harness.h"
 #include "placement/gate.h"
 #include "watches/announcements.h"
@@ -33,7 +34,7 @@ class ClusterReconcilerTest : public testing::Test {
     return placement::HasGate(*h_.api.Get<Pod>({ns, name}), gate);
   }
   // Where pods that require an architecture are gated too; null if nowhere.
-  Json PreferringNamespaces() {
+  Json GatedNamespaces() {
     Json webhooks =
         (*h_.api.GetJson(kube::kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
     // The last one is for the probe.
@@ -397,7 +398,7 @@ TEST_F(FromTheGoOperatorTest, AConfigThatIsAlreadyBeingDeletedLeavesNoObject) {
 // I4: where a shard may set preferences, the cluster controller must be able to make up for it.
 TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
   ASSERT_TRUE(h_.BringUpCluster());
-  auto namespaces = [this] { return PreferringNamespaces(); };
+  auto namespaces = [this] { return GatedNamespaces(); };
   EXPECT_EQ(namespaces(), Json());
   // Not only once its shard runs.
   h_.CreateConfig("shop", "a", 1);
@@ -411,8 +412,10 @@ TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConf
   // Pods that require their architecture get no tolerations.
   off["spec"]["plugins"]["architectureTolerations"]["enabled"] = true;
   h_.api.UpdateJson(Harness::kConfigs, off);
+  h_.Pass(PreferringNamespaces::kKept);
   ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"shop"}); }));
   h_.DeleteConfig("shop", "b");
+  h_.Pass(PreferringNamespaces::kKept);
   EXPECT_TRUE(h_.Await([&] { return namespaces() == Json(); }));
 }
 
@@ -428,7 +431,7 @@ TEST_F(ClusterReconcilerTest, AnAnnouncedPreferenceCountsAsAConfig) {
   announce("of-others");
   h_.api.Create(lease);
   h_.Pass(5s);
-  EXPECT_EQ(PreferringNamespaces(), Json());
+  EXPECT_EQ(GatedNamespaces(), Json());
   announce(watches::kPreferencesAnnouncedAnnotation);
   announce(watches::AnnotationKey("uid"));
   lease.mutable_metadata()->mutable_annotations()->at(watches::AnnotationKey("uid")) = "1 2 a";
@@ -437,9 +440,10 @@ TEST_F(ClusterReconcilerTest, AnAnnouncedPreferenceCountsAsAConfig) {
   } else {
     h_.api.Create(lease);
   }
-  EXPECT_TRUE(h_.Await([&] { return PreferringNamespaces() == Json::array({"shop"}); }));
+  EXPECT_TRUE(h_.Await([&] { return GatedNamespaces() == Json::array({"shop"}); }));
   h_.api.Delete<kube::coordination::Lease>(kube::KeyOf(lease));
-  EXPECT_TRUE(h_.Await([&] { return PreferringNamespaces() == Json(); }));
+  h_.Pass(PreferringNamespaces::kKept);
+  EXPECT_TRUE(h_.Await([&] { return GatedNamespaces() == Json(); }));
 }
 
 TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {

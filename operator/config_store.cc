@@ -14,12 +14,16 @@ using kube::Async;
 using kube::EventType;
 using kube::Result;
 using kube::coordination::Lease;
+using Reason = PreferringNamespaces::Reason;
 
 namespace {
 
-// Adds or removes `ns`. Returns: whether `namespaces` has changed.
-bool Put(bool wanted, const std::string& ns, std::set<std::string>& namespaces) {
-  return wanted ? namespaces.insert(ns).second : namespaces.erase(ns) > 0;
+void Put(bool wanted, const std::string& ns, std::set<std::string>& namespaces) {
+  if (wanted) {
+    namespaces.insert(ns);
+  } else {
+    namespaces.erase(ns);
+  }
 }
 
 // Keeps of a Lease which one it is, and drops those without an announced preference.
@@ -38,32 +42,53 @@ Result<std::optional<std::string>> PackAnnouncements(std::string_view message) {
 }  // namespace
 
 ConfigStore::ConfigStore(kube::Client& client, kube::Clock& clock)
-    : configs_(client, clock, /*ns=*/""),
+    : clock_(clock),
+      configs_(client, clock, /*ns=*/""),
       cluster_(client, clock, {}),
       announcements_(client, clock,
                      {.field_selector = "metadata.name=" + std::string(api::kAnnouncementsName),
-                      .pack = PackAnnouncements}) {
+                      .pack = PackAnnouncements}),
+      preferring_(clock) {
   configs_.OnChange([this](const std::string& ns) {
     bool any_before = AnyGatedByPolicy();
-    bool changed = Put(configs_.MayPrefer(ns), ns, preferring_);
     Put(configs_.GatedByPolicy(ns), ns, gated_by_policy_);
-    changed = changed || any_before != AnyGatedByPolicy();
     if (on_namespace_) on_namespace_(ns);
-    if (on_gated_ && changed) on_gated_();
+    SetPreferring(Reason::kStored, ns, configs_.MayPrefer(ns), any_before != AnyGatedByPolicy());
   });
   cluster_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig&) {
     if (on_cluster_) on_cluster_();
   });
   announcements_.OnChange([this](EventType type, const kube::ObjectKey& key) {
-    bool changed = Put(type != EventType::kDeleted, key.ns, announced_);
-    if (on_gated_ && changed && !preferring_.contains(key.ns)) on_gated_();
+    SetPreferring(Reason::kAnnounced, key.ns, type != EventType::kDeleted);
   });
+}
+
+void ConfigStore::SetPreferring(Reason reason, const std::string& ns, bool holds, bool changed) {
+  changed = preferring_.Set(reason, ns, holds) || changed;
+  if (on_gated_ && changed) on_gated_();
+  if (!holds) kept_.NotifyAll();
+}
+
+kube::asio::awaitable<void> ConfigStore::FollowRemovals() {
+  co_await kube::IgnoreCancellation();
+  while (true) {
+    std::optional<kube::TimePoint> next = preferring_.NextRemoval();
+    Result<> waited = kube::Ok();
+    if (next) {
+      waited = co_await clock_.SleepUntil(*next);
+    } else {
+      waited = co_await kept_.Wait();
+    }
+    if (!waited) co_return;
+    if (next && on_gated_) on_gated_();
+  }
 }
 
 void ConfigStore::Start(kube::TaskGroup& tasks) {
   tasks.Spawn("watch-podplacementconfigs", configs_.Run());
   tasks.Spawn("watch-clusterpodplacementconfigs", cluster_.Run());
   tasks.Spawn("watch-announcements", announcements_.Run());
+  tasks.Spawn("preferring-namespaces", FollowRemovals());
 }
 
 Async<> ConfigStore::WaitForSync() {
@@ -73,12 +98,6 @@ Async<> ConfigStore::WaitForSync() {
   if (!cluster_synced) co_return cluster_synced.error();
   Result<> announcements_synced = co_await announcements_.WaitForSync();
   co_return announcements_synced;
-}
-
-std::vector<std::string> ConfigStore::PreferringNamespaces() const {
-  std::set<std::string> all = preferring_;
-  all.insert(announced_.begin(), announced_.end());
-  return {all.begin(), all.end()};
 }
 
 std::optional<api::ClusterPodPlacementConfig> ConfigStore::Cluster() const {

@@ -13,10 +13,12 @@
 #include "api/cluster_pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/types/coordination.pb.h"
+#include "operator/preferring_namespaces.h"
 #include "watches/config_cache.h"
 
 namespace operator_ {
@@ -52,8 +54,9 @@ class ConfigStore {
   Configs In(const std::string& ns) const { return configs_.In(ns); }
   // The namespaces with at least one PodPlacementConfig.
   std::vector<std::string> Namespaces() const { return configs_.Namespaces(); }
-  // Those in which at least one may prefer an architecture, or may be stored any moment; sorted.
-  std::vector<std::string> PreferringNamespaces() const;
+  // Those in which at least one may prefer an architecture, or may be stored any moment, and those
+  // where that was so a short time ago (preferring_namespaces.h); sorted.
+  std::vector<std::string> PreferringNamespaces() const { return preferring_.List(); }
   // A policy gates pods for a PodPlacementConfig, as its status says.
   bool AnyGatedByPolicy() const { return !gated_by_policy_.empty(); }
   bool Has(const std::string& ns) const { return configs_.Has(ns); }
@@ -63,14 +66,22 @@ class ConfigStore {
   size_t LeftOut() const { return configs_.LeftOut(); }
 
  private:
+  // Sets a reason, and calls what has to be called.
+  void SetPreferring(operator_::PreferringNamespaces::Reason reason, const std::string& ns,
+                     bool holds, bool changed = false);
+  // Calls OnGated() when PreferringNamespaces() becomes shorter.
+  kube::asio::awaitable<void> FollowRemovals();
+
+  kube::Clock& clock_;
   // Filled when it is read.
   mutable watches::ConfigCache configs_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
   // With kPreferencesAnnouncedAnnotation.
   kube::Informer<kube::coordination::Lease> announcements_;
-  // Those with a PodPlacementConfig that may prefer, and those where one is announced.
-  std::set<std::string> preferring_;
-  std::set<std::string> announced_;
+  // Where a PodPlacementConfig may prefer, or one is announced.
+  operator_::PreferringNamespaces preferring_;
+  // A namespace has no reason any more, and will be removed.
+  kube::Notifier kept_;
   // Those with a PodPlacementConfig that a policy gates for.
   std::set<std::string> gated_by_policy_;
   std::function<void(const std::string&)> on_namespace_;

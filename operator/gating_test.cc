@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "kube/testing/make_pod.h"
 #include "operator/objects/gating_policies.h"
+#include "operator/preferring_namespaces.h"
 #include "placement/gate.h"
 
 namespace operator_ {
@@ -302,6 +303,8 @@ TEST_F(GatingTest, PoliciesDoNotDependOnTheConfigs) {
   for (int i = 1; i < 20; ++i) h_.DeleteConfig("shop", "b" + std::to_string(i));
   h_.DeleteConfig("shop", "a");
   ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_TRUE(h_.HasPolicy(kPreferencesGatePolicyName)) << "its namespace is kept for a while";
+  h_.Pass(PreferringNamespaces::kKept);
   EXPECT_TRUE(h_.Await([&] { return !h_.HasPolicy(kPreferencesGatePolicyName); }));
   EXPECT_TRUE(h_.HasPolicy(kClusterGatePolicyName));
 }

@@ -63,6 +63,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       namespaces_(client, clock, options_.operands.excluded_namespaces),
       store_(client, clock),
       pacer_(clock, options_.changes),
+      gating_pacer_(clock, options_.gating),
       events_(client, clock, {.component = std::string(kManagedBy)}),
       upgrades_(clock, options_.upgrades),
       gating_prober_(
@@ -242,6 +243,8 @@ void Leader::Enqueue(kube::Controller& controller, const ObjectKey& key, Pace pa
       return controller.Enqueue(key);
     case Pace::kPaced:
       return controller.EnqueueAfter(key, pacer_.Delay(paced_as));
+    case Pace::kGating:
+      return controller.EnqueueAfter(key, gating_pacer_.Delay(paced_as));
     case Pace::kReport:
       return controller.EnqueueAfter(key, options_.upgrade_report);
   }

@@ -47,6 +47,10 @@ struct LeaderOptions {
   ClusterTiming cluster_timing;
   // For changes of operands and namespaces.
   PacerOptions changes;
+  // For changes of which namespaces' pods are gated.
+  PacerOptions gating{.settle = std::chrono::milliseconds(50),
+                      .burst = kGatingWrites.burst,
+                      .period = kGatingWrites.period};
   // Which shards are upgraded when.
   UpgradeOptions upgrades;
   // How long the progress of an upgrade waits to be written into the status.
@@ -102,6 +106,7 @@ class Leader final : public kube::Term {
   Namespaces namespaces_;
   OperandStore store_;
   Pacer pacer_;
+  Pacer gating_pacer_;
   kube::EventRecorder events_;
   UpgradeQueue upgrades_;
   GatingPolicyProber gating_prober_;

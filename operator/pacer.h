@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pacer: delays the reconciles that events cause, so a client that changes objects in a loop gets
 // no larger share of the operator than others. The events of a burst cause one reconcile; beyond
-// `burst` reconciles, each key gets one in `period`.
+// `burst` reconciles, each key gets one in `period`. The same for writes, with a Pacer of their
+// own.
 //
 //   shards.EnqueueAfter(key, pacer.Delay(ns));
+//
+//   kube::Duration wait = writes.Take(name);
+//   if (wait > kube::Duration::zero()) co_return Outcome::After(...);
 #pragma once
 
 #include <chrono>
@@ -29,6 +33,8 @@ class Pacer {
 
   // How long to delay the reconcile of `key` for an event of this moment.
   kube::Duration Delay(const std::string& key);
+  // Zero if `key` may write now, which counts, or else the time until it may. Without `settle`.
+  kube::Duration Take(const std::string& key);
   // The keys that have state.
   size_t size() const { return keys_.size(); }
 
@@ -39,6 +45,8 @@ class Pacer {
     // When the whole burst is available again.
     kube::TimePoint full;
   };
+
+  void ForgetIdle(kube::TimePoint now);
 
   kube::Clock& clock_;
   PacerOptions options_;

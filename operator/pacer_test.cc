@@ -47,6 +47,21 @@ TEST_F(PacerTest, ALoopIsDelayedAndNoOtherKey) {
   EXPECT_EQ(ReconcilesOf("shop", 8s), 40);
 }
 
+TEST_F(PacerTest, WritesAreCounted) {
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(pacer_.Take("a"), 0ms);
+  EXPECT_EQ(pacer_.Take("a"), 2s);
+  clock_.Advance(500ms);
+  EXPECT_EQ(pacer_.Take("a"), 1500ms) << "a refused one does not count";
+  EXPECT_EQ(pacer_.Take("b"), 0ms);
+  clock_.Advance(1500ms);
+  EXPECT_EQ(pacer_.Take("a"), 0ms);
+  EXPECT_EQ(pacer_.Take("a"), 2s);
+  clock_.Advance(1min);
+  int writes = 0;
+  while (pacer_.Take("a") == 0ms) ++writes;
+  EXPECT_EQ(writes, 30);
+}
+
 TEST_F(PacerTest, IdleKeysAreRemoved) {
   for (int i = 0; i < 10'000; ++i) {
     pacer_.Delay(std::to_string(i));

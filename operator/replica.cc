@@ -132,9 +132,8 @@ boost::asio::awaitable<void> Replica::Lead() {
                         .shard_observer = &shard_metrics_,
                         .cluster_observer = &cluster_metrics_,
                         .operand_metrics = &operand_metrics_};
-  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
-    return std::make_unique<Leader>(program_.client(), program_.clock(), options, certificate_,
-                                    features_);
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&, kube::Client& client) {
+    return std::make_unique<Leader>(client, program_.clock(), options, certificate_, features_);
   };
   kube::LeaseOptions lease{.ns = options_.operands.ns, .name = std::string(kManagedBy)};
   co_await program_.Lead(std::move(lease), std::move(new_term));

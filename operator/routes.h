@@ -57,6 +57,7 @@ enum class Target {
 enum class Pace {
   kAtOnce,
   kPaced,   // by pacer.h
+  kGating,  // by pacer.h, sooner: a review waits for it (webhooks/preference_gate.h)
   kReport,  // after LeaderOptions::upgrade_report
 };
 
@@ -84,7 +85,7 @@ inline constexpr Route kRoutes[] = {
 
     // The deletion of the ClusterPodPlacementConfig waits for that of the last PodPlacementConfig.
     {Event::kLastConfigDeleted, Target::kCluster},
-    {Event::kGated, Target::kCluster},
+    {Event::kGated, Target::kCluster, Pace::kGating},
     {Event::kClusterConfig, Target::kCluster},
     {Event::kClusterConfig, Target::kFeatures},
     {Event::kGatingSpec, Target::kGating},

@@ -7,6 +7,7 @@
 #include "api/rule_question.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
+#include "kube/controller/term_client.h"
 
 namespace rules {
 namespace {
@@ -74,6 +75,7 @@ void ForgetUnused(Map& map, size_t& forget_at, TimePoint now) {
 
 // The pod or the caller cannot be written at all: not about rules.
 bool FailsEveryWrite(const kube::Error& error) {
+  if (kube::IsLeaseNotHeld(error)) return true;
   switch (error.code()) {
     case Code::kConflict:
     case Code::kNotFound:

@@ -35,7 +35,9 @@ kube::Async<> Serve(kube::Program& program) {
   if (options->leader_elect) {
     options->lease.busy = [&controller] { return controller.Busy(); };
     options->lease.able = [&controller] { return controller.Able(); };
-    kube::Leadership::NewTerm new_term = [&controller](kube::TaskGroup&) {
+    // All replicas write (namespace_controller.h): the Lease, which owners of the namespace may
+    // write, does not stop them.
+    kube::Leadership::NewTerm new_term = [&controller](kube::TaskGroup&, kube::Client&) {
       return controller.NewTerm();
     };
     co_await program.Lead(std::move(options->lease), std::move(new_term));

@@ -31,8 +31,8 @@ kube::Async<> Serve(kube::Program& program) {
   // Work, while this replica holds the Lease.
   kube::ControllerMetrics observer(program.metrics(), program.clock(), std::string(kName), 1);
   kube::LeaseOptions lease{.ns = OwnNamespace(), .name = std::string(kLeaseName)};
-  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
-    return std::make_unique<Agent>(**hub, program.client(), program.clock(), *options, &observer);
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&, kube::Client& member) {
+    return std::make_unique<Agent>(**hub, member, program.clock(), *options, &observer);
   };
   co_await program.Lead(std::move(lease), std::move(new_term));
   co_return co_await program.Drain();

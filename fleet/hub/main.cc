@@ -65,10 +65,10 @@ kube::Async<> Serve(kube::Program& program) {
     AddMembershipMetrics(metrics, leader);
   }
   cel::Evaluator evaluator(program.executor(), clock, std::move(options.evaluator));
-  LeaderParts parts{leader,          client, clock, events, evaluator, &controller_metrics,
-                    &rollout_metrics};
   kube::LeaseOptions lease{.ns = options.ns, .name = "multiarch-fleet-hub"};
-  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks, kube::Client& term_client) {
+    LeaderParts parts{leader,    term_client,         clock,           events,
+                      evaluator, &controller_metrics, &rollout_metrics};
     return std::make_unique<Leader>(parts, options.leader, tasks);
   };
   co_await program.Lead(std::move(lease), std::move(new_term));

@@ -214,6 +214,8 @@ Async<ApiResponse> HttpClient::Call(ApiRequest request) {
       Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
       if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
     }
+    // The process may have been stopped while this waited: nothing is sent after the timeout.
+    if (clock_.Now() >= retry.deadline()) co_return Error::DeadlineExceeded(Describe(request));
     HttpRequest http = ToHttp(request, retry.TimeLeft());
     std::shared_ptr<HttpPool> pool = CurrentPool();
     TimePoint begun = clock_.Now();

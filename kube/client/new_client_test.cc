@@ -252,6 +252,17 @@ TEST_F(NewClientTest, ThrottledForLongerThanTheTimeoutIsAnErrorAtOnce) {
   EXPECT_EQ(requests_.size(), 1u);
 }
 
+// As when the process was stopped during the wait: who called it may have given up.
+TEST_F(NewClientTest, NoAttemptBeginsAfterTheTimeout) {
+  Serve({{.status = 429, .body = "", .fields = "Retry-After: 8\r\n"}, {.body = "{}"}});
+  auto call = StartGet(/*timeout=*/15s);
+  ASSERT_TRUE(Sleeps());
+  clock_.Advance(15s);
+  ASSERT_TRUE(Done(call));
+  EXPECT_THAT(**call, FailsWith(Code::kDeadlineExceeded, HasSubstr("GET /x")));
+  EXPECT_EQ(requests_.size(), 1u);
+}
+
 TEST_F(NewClientTest, AttemptsAreBounded) {
   Serve({{.status = 429, .body = "", .fields = "Retry-After: 1\r\n"}});
   options_.max_attempts = 3;

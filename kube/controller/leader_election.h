@@ -10,8 +10,9 @@
 //   Result<> released = co_await elector.Release();      // another candidate can lead at once
 //
 // Clock skew does not matter: a Lease has expired when this process has seen no change of it for
-// its duration. Two leaders at a time are still possible (a process that was suspended): writes
-// must be guarded by resourceVersions.
+// its duration. Two leaders at a time are still possible (a process that was suspended): the client
+// of a term (term_client.h) refuses to write then, and what was sent before has to be guarded by a
+// resourceVersion.
 #pragma once
 
 #include <functional>
@@ -74,6 +75,13 @@ class LeaderElector {
 
   // True while other candidates respect the Lease of this process.
   bool leader() const { return leader_ && clock_.Now() < renewed_at_ + options_.duration; }
+  // True until the renew deadline: what only the leader may write takes effect before another
+  // candidate leads.
+  bool MayWrite() const { return leader_ && clock_.Now() < renewed_at_ + options_.renew_deadline; }
+  // How long other candidates will respect the last renewal; negative if they do not.
+  Duration HeldFor() const { return renewed_at_ + options_.duration - clock_.Now(); }
+  // "system/operator"
+  std::string lease() const { return options_.ns + "/" + options_.name; }
   // The holder of the Lease, as last observed; for logs.
   std::string holder() const { return observed_ ? observed_->spec().holder_identity() : ""; }
 

@@ -26,7 +26,7 @@ asio::awaitable<void> Leadership::Run(NewTerm new_term) {
 
 asio::awaitable<bool> Leadership::LeadOnce(const NewTerm& new_term) {
   TaskGroup tasks(app_.executor());
-  std::unique_ptr<Term> term = new_term(tasks);
+  std::unique_ptr<Term> term = new_term(tasks, term_client_);
   // Runs concurrently: the start of the term may wait for the API server while the Lease must be
   // renewed.
   tasks.Spawn("term", term->Run(tasks));

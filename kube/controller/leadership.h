@@ -3,7 +3,9 @@
 // or the process is asked to stop.
 //
 //   Leadership leadership(app, client, {.ns = "system", .name = "operator"});
-//   co_await leadership.Run([&](TaskGroup& tasks) { return std::make_unique<Leader>(tasks); });
+//   co_await leadership.Run([&](TaskGroup& tasks, Client& client) {
+//     return std::make_unique<Leader>(client, tasks);
+//   });
 //
 // A lost Lease (API server unavailable, another holder) ends the term, not the process. At the end
 // of a term its tasks may finish within a few seconds, then their calls are cancelled, then the
@@ -20,6 +22,7 @@
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
 #include "kube/controller/leader_election.h"
+#include "kube/controller/term_client.h"
 
 namespace kube {
 
@@ -34,12 +37,15 @@ class Term {
 
 class Leadership {
  public:
-  // Creates the work of a term; all its tasks must be in `tasks`.
-  using NewTerm = std::function<std::unique_ptr<Term>(TaskGroup& tasks)>;
+  // Creates the work of a term; all its tasks must be in `tasks`. What only the leader may write,
+  // it writes with `client` (term_client.h).
+  using NewTerm = std::function<std::unique_ptr<Term>(TaskGroup& tasks, Client& client)>;
 
   // `app` and `client` outlive this.
   Leadership(App& app, Client& client, LeaseOptions lease)
-      : app_(app), elector_(client, app.clock(), std::move(lease)) {}
+      : app_(app),
+        elector_(client, app.clock(), std::move(lease)),
+        term_client_(client, elector_) {}
 
   // Runs one term after another until cancelled; then the last term has ended and the Lease is
   // released.
@@ -51,6 +57,7 @@ class Leadership {
 
   App& app_;
   LeaderElector elector_;
+  TermClient term_client_;
 };
 
 }  // namespace kube

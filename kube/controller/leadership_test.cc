@@ -32,7 +32,8 @@ class FreezableServer final : public Client {
   FreezableServer(FakeApiServer& api, Clock& clock) : api_(api), clock_(clock) {}
 
   void Freeze() { frozen_ = true; }
-  void Thaw() { frozen_ = false; }
+  void FreezeWrites() { writes_frozen_ = true; }
+  void Thaw() { frozen_ = writes_frozen_ = false; }
   int waiting() const { return waiting_; }
 
   // Client
@@ -44,7 +45,8 @@ class FreezableServer final : public Client {
       int& count;
     };
     TimePoint deadline = clock_.Now() + request.timeout;
-    while (frozen_) {
+    bool writes = request.method != Method::kGet;
+    while (frozen_ || (writes && writes_frozen_)) {
       Waiting waiting(waiting_);
       Result<> slept = co_await clock_.Sleep(100ms);
       if (!slept) co_return slept.error();
@@ -61,6 +63,7 @@ class FreezableServer final : public Client {
   FakeApiServer& api_;
   Clock& clock_;
   bool frozen_ = false;
+  bool writes_frozen_ = false;
   int waiting_ = 0;
 };
 
@@ -132,8 +135,8 @@ class LeadershipTest : public testing::Test {
   }
 
   void Start() {
-    Leadership::NewTerm new_term = [this](TaskGroup&) {
-      return std::make_unique<Work>(server_, clock_, counts_);
+    Leadership::NewTerm new_term = [this](TaskGroup&, Client& client) {
+      return std::make_unique<Work>(client, clock_, counts_);
     };
     app_.tasks().Spawn("leadership", leadership_.Run(std::move(new_term)));
     Drain(io_);
@@ -163,6 +166,11 @@ class LeadershipTest : public testing::Test {
       if (!ended) clock_.Advance(100ms);
     }
     return ended ? *ended : Result<>(Error::DeadlineExceeded("the tasks did not end"));
+  }
+  void LetAnotherLead() {
+    Lease lease = *api_.Get<Lease>(kLease);
+    lease.mutable_spec()->set_holder_identity("b");
+    api_.Update(lease);
   }
   std::string Holder() { return api_.Get<Lease>(kLease)->spec().holder_identity(); }
 
@@ -208,13 +216,28 @@ TEST_F(LeadershipTest, NoCallOutlivesALostTerm) {
 
 // A call that ends within the limit is finished, not cancelled.
 TEST_F(LeadershipTest, ShortCallsAreFinishedWhenATermIsLost) {
-  StartAndFreezeServer(/*frozen=*/11s);
-  ASSERT_EQ(counts_.in_flight, 1);
+  Start();
+  Advance(5s);
+  server_.FreezeWrites();
+  Advance(11s);
+  ASSERT_EQ(counts_.in_flight, 1) << "it waits for its write";
   ASSERT_EQ(counts_.ended, 0);
   server_.Thaw();
   Advance(1s);
   EXPECT_EQ(counts_.ended, 1);
   EXPECT_THAT(*counts_.last, IsOk());
+}
+
+TEST_F(LeadershipTest, NoWriteBeginsWhenATermIsLost) {
+  StartAndFreezeServer(/*frozen=*/11s);
+  ASSERT_EQ(counts_.in_flight, 1) << "it waits for its read";
+  int before = api_.CountCalls("PUT /api/v1/namespaces/ns/pods");
+  LetAnotherLead();
+  server_.Thaw();
+  Advance(1s);
+  EXPECT_EQ(counts_.ended, 1);
+  EXPECT_EQ(api_.CountCalls("PUT /api/v1/namespaces/ns/pods"), before);
+  EXPECT_THAT(*counts_.last, FailsWith(Code::kUnavailable));
 }
 
 TEST_F(LeadershipTest, ReconcilesInFlightAreFinishedWhenTheProcessStops) {
@@ -246,11 +269,28 @@ TEST_F(LeadershipTest, HangingCallsAreCancelledBeforeTheGracePeriodEnds) {
   EXPECT_EQ(counts_.destroyed_in_flight, 0);
 }
 
+// Its work goes on where it was, beside that of the next leader.
+TEST_F(LeadershipTest, APausedLeaderWritesNothingAfterThePause) {
+  Start();
+  Advance(5s);
+  server_.Freeze();
+  Advance(1500ms);
+  ASSERT_EQ(counts_.in_flight, 1) << "it waits for its read";
+  int before = api_.CountCalls("PUT /api/v1/namespaces/ns/pods");
+  server_.Thaw();
+  clock_.Advance(20s);
+  LetAnotherLead();
+  Drain(io_);
+  Advance(5s);
+  EXPECT_EQ(counts_.ended, 1);
+  EXPECT_EQ(api_.CountCalls("PUT /api/v1/namespaces/ns/pods"), before);
+  EXPECT_THAT(*counts_.last, FailsWith(Code::kUnavailable, HasSubstr("lease")));
+  EXPECT_EQ(Holder(), "b");
+}
+
 TEST_F(LeadershipTest, AnotherHolderEndsTheTerm) {
   Start();
-  Lease lease = *api_.Get<Lease>(kLease);
-  lease.mutable_spec()->set_holder_identity("b");
-  api_.Update(lease);
+  LetAnotherLead();
   Advance(3s);
   EXPECT_EQ(counts_.ended, 1);
   EXPECT_EQ(Holder(), "b");
@@ -264,9 +304,7 @@ TEST_F(LeadershipTest, ATaskThatDoesNotEndEndsTheProcess) {
       {
         counts_.stubborn = true;
         Start();
-        Lease lease = *api_.Get<Lease>(kLease);
-        lease.mutable_spec()->set_holder_identity("b");
-        api_.Update(lease);
+        LetAnotherLead();
         Advance(1min);
       },
       testing::ExitedWithCode(1), "tasks still running: work work-worker-0; the process ends");

@@ -9,7 +9,9 @@
 //     program.health().AddReadiness("cache", [&] { return labeler.Ready(); });
 //     Result<> started = program.StartOps(&program.metrics());
 //     if (!started) co_return started.error();
-//     Leadership::NewTerm new_term = [&](TaskGroup&) { return labeler.NewTerm(); };
+//     Leadership::NewTerm new_term = [&](TaskGroup&, Client& client) {
+//       return labeler.NewTerm(client);
+//     };
 //     co_await program.Lead({.ns = "system", .name = "pod-labeler"}, std::move(new_term));
 //     co_return co_await program.Drain();  // before the destruction of `labeler`
 //   }

@@ -178,6 +178,12 @@ Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::str
   co_return true;
 }
 
+Async<bool> OperandStore::IsAsDesired(const DesiredObject& object) {
+  if (!object.wanted) co_return !Get(object.resource, object.Key());
+  std::string hash = OwnedHashOf(object.body);
+  co_return co_await IsAsDesired(object.resource, object.Key(), std::move(hash));
+}
+
 Async<> OperandStore::Ensure(DesiredObject object, const std::string& log) {
   ObjectKey key = object.Key();
   if (!object.wanted) {

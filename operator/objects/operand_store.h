@@ -57,6 +57,8 @@ class OperandStore {
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
 
+  // Whether Ensure() would write nothing. Errors: the API server's.
+  kube::Async<bool> IsAsDesired(const DesiredObject& object);
   // Applies `object` where needed, or removes it if it is not wanted. Errors: the API server's.
   // `log`, here and below: the start of log lines, Request::log.
   kube::Async<> Ensure(DesiredObject object, const std::string& log);

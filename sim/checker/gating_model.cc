@@ -45,6 +45,12 @@ bool SelectsNamespace(const ClusterConfig& config, const NamespaceState& state,
   return Selects(config.namespace_selector, state.labels);
 }
 
+bool AnyMayPrefer(const NamespaceConfigs& configs) {
+  return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
+    return !config->preferences.empty() || config->rules;
+  });
+}
+
 // Empty if the commits of the namespace are not known.
 std::vector<const NamespaceState*> StatesOf(const std::string& ns, const History& history,
                                             Time from, uint64_t to) {
@@ -150,17 +156,19 @@ void CheckGatesAdded(const Commit& commit, const History& history, const World& 
   auto states = StatesOf(ns, history, from, commit.version);
   static const NamespaceConfigs kNone;
   std::vector<const NamespaceConfigs*> namespace_configs = {&kNone};
-  if (const auto* timeline = history.ConfigsOf(ns))
-    namespace_configs = timeline->During(from, commit.version);
-
+  const Time kept_from = commit.at - world.timing.preferences_kept;
   bool any_preference =
       std::any_of(cluster_configs.begin(), cluster_configs.end(),
                   [](const auto* config) { return !(*config)->preferences.empty(); });
+  if (const auto* timeline = history.ConfigsOf(ns)) {
+    namespace_configs = timeline->During(from, commit.version);
+    for (const NamespaceConfigs* configs : timeline->During(kept_from, commit.version))
+      any_preference |= AnyMayPrefer(*configs);
+  }
   bool selects_pod = false;
   for (const NamespaceConfigs* configs : namespace_configs) {
     for (const auto& config : *configs) {
       if (config->preferences.empty() && !config->rules) continue;
-      any_preference = true;
       selects_pod |= Selects(config->selector, LabelsOf(pod)) ||
                      Selects(config->selector, LabelsOf(*commit.sent));
     }

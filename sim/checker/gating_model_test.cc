@@ -132,6 +132,14 @@ TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
   EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating")) << run.Described();
   pod["metadata"]["name"] = "web-3";
   EXPECT_THAT(GatedBy(run, Preferring(pod, "arm64", 1, "")), ElementsAre("gating", "gating"));
+  // The operator removes the namespace later.
+  run.DeleteConfig("arm");
+  run.Advance(160s);
+  pod["metadata"]["name"] = "web-4";
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating", "gating")) << run.Described();
+  run.Advance(10s);
+  pod["metadata"]["name"] = "web-5";
+  EXPECT_THAT(GatedBy(run, pod), ElementsAre("gating", "gating", "gating")) << run.Described();
 }
 
 // Without a fault for long enough.

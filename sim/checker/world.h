@@ -30,6 +30,9 @@ struct Timing {
   // From a failed request to a registry to the commit of the write that it causes: an attempt of
   // 30 s, the write, its retries.
   Time inspection_lag = std::chrono::seconds(120);
+  // How long a namespace whose configurations have no preferences any more counts as one with, for
+  // pods that require their architecture (docs/reference.md, Limits), until an API server knows it.
+  Time preferences_kept = std::chrono::seconds(165);
   // How much faster than the world's the clock of a process may run.
   double fastest_clock = 1.01;
   // A pod that keeps the gate longer than this, beyond the periods of the ClusterPodPlacementConfig

@@ -43,16 +43,6 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
   cc::ShardWatch shards(clock);
   cc::Ability ability(client, clock, options.ns);
   app.tasks().Spawn("rights", ability.Run());
-  cc::LeaderParts parts{leader,
-                        app.executor(),
-                        client,
-                        clock,
-                        events,
-                        known,
-                        shards,
-                        ability,
-                        placement_metrics,
-                        controller_metrics};
   term_options.new_inspector = [registries = options.registries](kube::Executor, kube::Clock& by,
                                                                  inspection::InspectorOptions) {
     return registries->NewInspector(by);
@@ -71,8 +61,11 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
       .ns = options.ns, .name = std::string(api::kControllerName), .identity = options.pod_name};
   lease.able = [&ability] { return ability.Able(); };
   kube::Leadership leadership(app, client, std::move(lease));
-  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
-    return std::make_unique<cc::Leader>(parts, term_options, tasks);
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks, kube::Client& term_client) {
+    cc::LeaderParts parts{
+        leader,  app.executor(),    term_client,       clock, events, known, shards,
+        ability, placement_metrics, controller_metrics};
+    return std::make_unique<cc::Leader>(std::move(parts), term_options, tasks);
   };
   co_await leadership.Run(std::move(new_term));
   kube::Result<> ended = co_await app.EndTasks(app.tasks());

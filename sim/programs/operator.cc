@@ -155,9 +155,9 @@ class Replica {
   boost::asio::awaitable<void> Lead() {
     operator_::LeaderOptions options{
         .operands = operands_, .upgrades = {.order_seed = std::to_string(kube::RandomSeed())}};
-    kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
-      return std::make_unique<operator_::Leader>(life_.client(), life_.clock(), options,
-                                                 certificate_, features_);
+    kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&, kube::Client& client) {
+      return std::make_unique<operator_::Leader>(client, life_.clock(), options, certificate_,
+                                                 features_);
     };
     kube::LeaseOptions lease{.ns = options_.ns,
                              .name = std::string(operator_::kManagedBy),

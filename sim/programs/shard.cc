@@ -32,7 +32,7 @@ kube::Async<> RunShard(Life& life, ShardOptions options) {
   lease.busy = [&controller] { return controller.Busy(); };
   lease.able = [&controller] { return controller.Able(); };
   kube::Leadership leadership(app, life.client(), std::move(lease));
-  kube::Leadership::NewTerm new_term = [&controller](kube::TaskGroup&) {
+  kube::Leadership::NewTerm new_term = [&controller](kube::TaskGroup&, kube::Client&) {
     return controller.NewTerm();
   };
   co_await leadership.Run(std::move(new_term));

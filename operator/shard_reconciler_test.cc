@@ -7,9 +7,7 @@
 
 #include "api/names.h"
 #include "api/testing/make_config.h"
-#include "kube/base/base64.h"
 #include "kube/base/log_verbosity.h"
-#include "kube/crypto/certificates.h"
 #include "kube/testing/make_pod.h"
 #include "operator/testing/harness.h"
 #include "placement/gate.h"
@@ -621,34 +619,6 @@ TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityOnlyTheOldestIsApplied) {
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
 }
 
-// While the webhook serves the old certificate and when it serves the new one, the API server
-// trusts it.
-TEST_F(ShardReconcilerTest, ALostAuthorityIsReplacedWithoutAGapInTrust) {
-  ASSERT_TRUE(h_.BringUp("shop"));
-  auto certificate = [&] { return h_.api.Get<kube::core::Secret>(kWebhook)->data().at("tls.crt"); };
-  auto trusted = [&] {
-    std::string bundle =
-        kube::StringAt((*h_.WebhookConfiguration("shop"))["webhooks"][0], "clientConfig.caBundle");
-    std::string rest = *kube::Base64Decode(bundle);
-    while (!rest.empty()) {
-      if (kube::SignedBy(certificate(), rest)) return true;
-      size_t next = rest.find("-----BEGIN", 1);
-      rest = next == std::string::npos ? "" : rest.substr(next);
-    }
-    return false;
-  };
-  std::string before = certificate();
-  h_.api.Delete<kube::core::Secret>({"ops", "pod-placement-shard-ca-shop"});
-  // A restarted operator checks at once.
-  h_.StopOperator();
-  h_.StartOperator();
-  for (int second = 0; second < 60; ++second) {
-    EXPECT_TRUE(trusted()) << second;
-    h_.Pass(1s);
-  }
-  EXPECT_NE(certificate(), before);
-}
-
 TEST_F(ShardReconcilerTest, DeletedObjectsAreCreatedAgain) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.api.DeleteJson(kube::kRoles, kController);
@@ -723,31 +693,6 @@ TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {
     // With many namespaces, two reads of each would delay what has changed.
     EXPECT_EQ(call.find("shop"), std::string::npos) << call;
   }
-}
-
-// docs/runbooks/PodPlacementCertificateExpiring.md: the Secrets are not watched.
-TEST_F(ShardReconcilerTest, ANewOperatorChecksTheCertificatesSoon) {
-  const kube::ObjectKey of_cluster{"ops", std::string(api::kWebhookName)};
-  ASSERT_TRUE(h_.BringUp("shop"));
-  h_.StopOperator();
-  h_.api.Delete<kube::core::Secret>(kWebhook);
-  h_.api.Delete<kube::core::Secret>(of_cluster);
-  h_.StartOperator();
-  h_.Pass(kFirstCheck);
-  EXPECT_TRUE(h_.SecretExists(kWebhook));
-  EXPECT_TRUE(h_.SecretExists(of_cluster));
-}
-
-TEST_F(ShardReconcilerTest, AnOperatorThatRunsChecksTheCertificatesEveryHour) {
-  const kube::ObjectKey of_cluster{"ops", std::string(api::kWebhookName)};
-  ASSERT_TRUE(h_.BringUp("shop"));
-  h_.RollOutCluster();
-  h_.Pass(1min);
-  h_.api.Delete<kube::core::Secret>(kWebhook);
-  h_.api.Delete<kube::core::Secret>(of_cluster);
-  h_.Pass(1h);
-  EXPECT_TRUE(h_.SecretExists(kWebhook));
-  EXPECT_TRUE(h_.SecretExists(of_cluster));
 }
 
 TEST_F(ShardReconcilerTest, ChangesWithoutARunningOperatorAreMended) {

@@ -66,7 +66,7 @@ TEST_F(OwnWebhooksReconcilerTest, ANewBundleIsPublishedAtOnce) {
 }
 
 TEST_F(OwnWebhooksReconcilerTest, UnchangedObjectsCostNoCall) {
-  // The operator looks for late pods after its start.
+  // Without a config, a new leader looks for gated pods until then.
   h_.Pass(kStoredLate);
   int calls = h_.api.CountCalls("");
   h_.Pass(60s);

@@ -143,7 +143,7 @@ class Judge {
   }
 
   void JudgeClusterPreferences() {
-    Alternatives preferences;
+    Alternatives preferences, tolerations;
     // The shard's work is done for a pod that has no cluster gate any more, or that a program has
     // removed the local gate of.
     bool with_shard = life_.local_done;
@@ -156,6 +156,9 @@ class Judge {
       NamespaceConfigs selected = SelectedBy(in_force, change_.before);
       if (!CanJudge(in_force, selected)) return;
       std::vector<PreferenceSource> of_namespace = SourcesOf(selected);
+      // A takeover of a pod that awaits other gates.
+      if (HasGate(change_.before, api::kLocalGate) && HasGate(change_.after, api::kClusterGate))
+        tolerations.Try(LocalTolerations(selected));
       if (only_local) {
         preferences.Try(
             DiffersFrom(Prefer(change_.before, of_namespace), change_.before, change_.after));
@@ -165,6 +168,7 @@ class Judge {
         TryPreferences(of_namespace, **cluster, preferences);
     }
     if (!preferences.kept()) Report(preferences.Describe());
+    if (tolerations.tried() > 0 && !tolerations.kept()) Report(tolerations.Describe());
   }
 
   void TryPreferences(const std::vector<PreferenceSource>& of_namespace,

@@ -2,13 +2,6 @@
 // The model of the documents (sim/checker) and the decisions of the product (placement/) agree on
 // random pods, configurations and images. Each is written without the other: a difference is a
 // mistake of one of them, or a gap in the documents.
-//
-// Two differences are known, and not played. Both are of pods with gates of other controllers:
-// - After a takeover, the cluster controller does not know the PodPlacementConfig whose tolerations
-//   apply at the last gate: the mark `removed` says that the shard has processed the pod, and only
-//   the shard writes the annotation local-tolerations.
-// - A required term with an architecture of the author's own becomes narrower with the others, if
-//   its values are architectures of the images (placement/narrowing.cc, AppendedTo()).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +57,7 @@ class Scene {
     MakeConfigs();
     ProtoPod pod = MakePod();
     Create(pod);
-    if (placement::HasGate(pod, api::kLocalGate) && (other_gate_ || OneIn(2))) ReleaseLocally(pod);
+    if (placement::HasGate(pod, api::kLocalGate) && OneIn(2)) ReleaseLocally(pod);
     bool failed = OneIn(5);
     if (failed) run_.world().images.SetRegistry("r.io", Time::zero(), Registry::kFails);
     run_.Advance(2min);
@@ -171,7 +164,7 @@ class Scene {
     if (OneIn(8)) make.NodeSelector("kubernetes.io/os", OneIn(2) ? "linux" : "windows");
     if (OneIn(10)) make.Os(OneIn(2) ? "linux" : "windows");
     for (int i = 0, count = OneIn(3) ? static_cast<int>(random_() % 3) : 0; i < count; ++i) {
-      if (!other_gate_ && OneIn(3)) {
+      if (OneIn(3)) {
         make.Requires("kubernetes.io/arch", "In", {"arm64"});
       } else {
         make.Requires("zone", "In", {"a", "b"});

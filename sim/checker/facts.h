@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: what the checker is told besides the commits. The simulation, or the recorder of real
+// Facts: what the checker is told besides the commits. The simulation, or the recorder of real
 // processes, fills it while the run goes on.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "sim/checker/commit.h"
 #include "sim/checker/image_truth.h"
 
-namespace sim {
+namespace sim::checker {
 
 // Bounds of times. Those with a source in a document have its value; the others depend on the
 // faults of the run.
@@ -84,7 +84,7 @@ class Periods {
   std::vector<std::pair<Time, Time>> periods_;
 };
 
-struct World {
+struct Facts {
   std::string operator_namespace = std::string(api::kDefaultOperatorNamespace);
   // --excluded-namespaces of the operator, without the "*".
   std::vector<std::string> excluded_prefixes = {};
@@ -99,4 +99,4 @@ struct World {
   Timing timing = {};
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -19,7 +19,9 @@ std::string Row(const std::string& name, const std::string& value) {
          "\n";
 }
 
-std::string Row(const std::string& name, uint64_t value) { return Row(name, std::to_string(value)); }
+std::string Row(const std::string& name, uint64_t value) {
+  return Row(name, std::to_string(value));
+}
 
 }  // namespace
 

@@ -45,13 +45,15 @@ checker::Timing TimingOf(const Plan& plan) {
   return timing;
 }
 
-void PlaySteps(const Plan& plan, Stage& stage, Outcome& outcome) {
+void PlaySteps(const Plan& plan, Stage& stage, Outcome& outcome, const Tell& tell) {
   Loop& loop = stage.world().loop();
   for (const Step& step : plan.steps) {
     const Operation* operation = FindOperation(step.operation);
     ++outcome.operations[step.operation];
-    loop.At(Loop::kBegin + step.at,
-            [&stage, &step, operation] { operation->apply(stage, step.with); });
+    loop.At(Loop::kBegin + step.at, [&stage, &step, &tell, operation] {
+      if (tell) tell(DescribeStep(step));
+      operation->apply(stage, step.with);
+    });
   }
   loop.RunUntil(Loop::kBegin + plan.length);
 }
@@ -75,11 +77,11 @@ void Probe(Stage& stage) {
 
 }  // namespace
 
-Outcome Play(const Plan& plan) {
+Outcome Play(const Plan& plan, const Tell& tell) {
   Outcome outcome;
-  Stage stage(plan);
+  Stage stage(plan, tell);
   stage.facts().timing = TimingOf(plan);
-  PlaySteps(plan, stage, outcome);
+  PlaySteps(plan, stage, outcome, tell);
   Recover(stage, outcome);
   const Time faults_ended = stage.now();
   stage.world().Pass(kSettle);

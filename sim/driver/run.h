@@ -9,10 +9,11 @@
 
 #include "sim/driver/outcome.h"
 #include "sim/driver/plan.h"
+#include "sim/driver/trace.h"
 
 namespace sim {
 
-// `plan` is one that ParsePlan() accepts.
-Outcome Play(const Plan& plan);
+// `plan` is one that ParsePlan() accepts. `tell`: gets its steps and commits, unless it is empty.
+Outcome Play(const Plan& plan, const Tell& tell = {});
 
 }  // namespace sim

@@ -57,21 +57,19 @@ TEST(Shrink, SimplifiesParametersAndLength) {
 
 TEST(Shrink, EndsWithItsBudget) {
   int runs = 0;
-  Shrunk shrunk = Shrink(
-      Of(100),
-      [&](const Plan& plan) {
-        ++runs;
-        return Has(plan, "3");
-      },
-      {.runs = 4});
+  Shrunk shrunk = Shrink(Of(100),
+                         [&](const Plan& plan) {
+                           ++runs;
+                           return Has(plan, "3");
+                         },
+                         {.runs = 4});
   EXPECT_EQ(runs, 4);
   EXPECT_TRUE(Has(shrunk.plan, "3"));
   EXPECT_LT(shrunk.plan.steps.size(), 100u);
 }
 
 TEST(SimplerThan, IsAlwaysSimplerInTheEnd) {
-  EXPECT_THAT(SimplerThan({"a", "b"}),
-              ElementsAre(Json::array(), Json({"b"}), Json({"a"})));
+  EXPECT_THAT(SimplerThan({"a", "b"}), ElementsAre(Json::array(), Json({"b"}), Json({"a"})));
   EXPECT_THAT(SimplerThan(Json({{"arm64", 3}})), ElementsAre(Json::object()));
   EXPECT_THAT(SimplerThan(40), ElementsAre(Json(1), Json(20)));
   EXPECT_THAT(SimplerThan(true), ElementsAre(Json(false)));

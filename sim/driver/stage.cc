@@ -51,11 +51,13 @@ bool RunsAll(const Json& deployment) {
 
 }  // namespace
 
-Stage::Stage(const Plan& plan)
+Stage::Stage(const Plan& plan, const Tell& tell)
     : cluster_(plan.seed, {.operators = plan.operators,
                            .ns = kOperatorNamespace,
-                           .observer = [this](World& world, const kube::StoreCommit& commit) {
-                             feed_.Add(commit, world.loop().now() - Loop::kBegin);
+                           .observer = [this, tell](World& world, const kube::StoreCommit& commit) {
+                             const checker::Time at = world.loop().now() - Loop::kBegin;
+                             if (tell) tell(DescribeCommit(commit, at));
+                             feed_.Add(commit, at);
                            }}) {
   facts_.operator_namespace = kOperatorNamespace;
   world().SetGuard([this](const kube::AdmissionAttributes& asked) { return Admit(asked); });

@@ -27,6 +27,7 @@
 #include "sim/checker/facts.h"
 #include "sim/driver/feed.h"
 #include "sim/driver/plan.h"
+#include "sim/driver/trace.h"
 #include "sim/world/cluster.h"
 
 namespace sim {
@@ -37,7 +38,7 @@ class Stage {
   using Refusal = std::function<kube::Result<void>(const kube::AdmissionAttributes&)>;
 
   // With nodes and images, and the operator's Deployment.
-  explicit Stage(const Plan& plan);
+  explicit Stage(const Plan& plan, const Tell& tell = {});
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 

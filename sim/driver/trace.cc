@@ -26,7 +26,8 @@ std::string Changes(const Json& before, const Json& after) {
   std::string text;
   for (const Json& change : Json::diff(before, after)) {
     const std::string path = change["path"];
-    if (path.starts_with("/metadata/resourceVersion") || path.starts_with("/metadata/managedFields"))
+    if (path.starts_with("/metadata/resourceVersion") ||
+        path.starts_with("/metadata/managedFields"))
       continue;
     text += "\n      " + change["op"].get<std::string>() + " " + path;
     if (change.contains("value")) text += " " + Short(kube::DumpJson(change["value"]));

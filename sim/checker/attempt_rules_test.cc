@@ -68,6 +68,13 @@ TEST_F(Attempts, FiveAtOnceByANewLeader) {
   EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
 }
 
+TEST_F(Attempts, FiveAtOnceAfterARestart) {
+  Json pod = FailUntil(4, 1s);
+  run_.facts().controller_ends.push_back(run_.now());
+  GiveUp(pod, 5);
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+}
+
 TEST_F(Attempts, OneWhileTheConfigurationIsBeingDeleted) {
   Json pod = run_.CreatePod(Pod("web"));
   run_.SetCluster(Json::object(), /*deleting=*/true);

@@ -94,6 +94,8 @@ struct Facts {
   Periods secret_faults = {};
   // Writes of announcements may fail.
   Periods announcement_faults = {};
+  // When a process of the cluster controller ended: with its name, the next one keeps the Lease.
+  std::vector<Time> controller_ends = {};
   // Since when there is no fault, and every operand may run; Time::max(): there are faults.
   Time calm_since = Time::max();
   Timing timing = {};

@@ -186,8 +186,9 @@ const PodLife* History::LifeOf(const kube::ObjectKey& pod) const {
 }
 
 bool History::LeaderChanged(Time from, Time to) const {
-  return std::any_of(leader_changes_.begin(), leader_changes_.end(),
-                     [&](Time at) { return at >= from && at <= to; });
+  auto is_between = [&](Time at) { return at >= from && at <= to; };
+  return std::any_of(leader_changes_.begin(), leader_changes_.end(), is_between) ||
+         std::any_of(facts_.controller_ends.begin(), facts_.controller_ends.end(), is_between);
 }
 
 }  // namespace sim::checker

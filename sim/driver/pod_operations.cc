@@ -72,8 +72,10 @@ const std::vector<Edit>& Edits() {
       {"Labels", [](Json& pod) { pod["metadata"]["labels"]["team"] = "blue"; }},
       {"RemovesLabels",
        [](Json& pod) {
-         pod["metadata"]["labels"].erase(std::string(api::kNodeAffinityLabel));
-         pod["metadata"]["labels"].erase(std::string(api::kLocalGateLabel));
+         Json& labels =
+             (pod["metadata"]["labels"] = pod["metadata"].value("labels", Json::object()));
+         labels.erase(std::string(api::kNodeAffinityLabel));
+         labels.erase(std::string(api::kLocalGateLabel));
        }},
       {"CountsFailures",
        [](Json& pod) {

@@ -219,6 +219,8 @@ bool Stage::EveryProgramRuns() {
     const bool ended = process->life() == nullptr ||
                        std::find(processes.begin(), processes.end(), process) == processes.end();
     if (ended && TellsEvents(*process)) all_events_known_ = false;
+    if (ended && process->name().starts_with("cluster-controller/"))
+      facts_.controller_ends.push_back(now());
   }
   seen_ = std::move(processes);
   for (const auto& [key, deployment] : feed_.deployments()) all = all && RunsAll(*deployment);

@@ -297,6 +297,7 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::AskRules(Placing& placi
 placement::Release PodReconciler::Decide(Placing& placing) {
   placement::ClusterDecision& decision = placing.decision;
   decision.take_over_shard = placing.take_over;
+  decision.preferences_decided = !placing.without_shard();
   decision.cluster_platforms = placing.cluster->Preferences();
   decision.namespace_takes_precedence = placing.cluster->NamespaceTakesPrecedence();
   decision.cluster_tolerations = placing.cluster->Tolerations();

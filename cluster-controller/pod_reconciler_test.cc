@@ -250,6 +250,17 @@ TEST_F(PodReconcilerTest, AfterTheShardTheConfigThatItNamesDecidesAboutToleratio
   EXPECT_THAT(Tolerated(), testing::ElementsAre("amd64", "arm64"));
 }
 
+// It may have changed since.
+TEST_F(PodReconcilerTest, AfterTheShardThatConfigAddsNoPreferences) {
+  api_.Create<api::PodPlacementConfig>(api::MakeConfig("tolerates").Tolerate().Prefer("s390x", 10));
+  api_.Create<Pod>(GatedPod()
+                       .Label(api::kLocalGateLabel, api::kRemoved)
+                       .Annotation(api::kLocalTolerationsAnnotation, "tolerates"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Preferences(), 0);
+}
+
 TEST_F(PodReconcilerTest, ATakeoverAddsTolerations) {
   api_.Create<api::PodPlacementConfig>(api::MakeConfig("tolerates").Tolerate());
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));

@@ -211,13 +211,15 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
 
   // PodPlacementConfigs come before the ClusterPodPlacementConfig, as if the shard had applied
   // them.
+  const MatchingConfigs none;
+  const MatchingConfigs& preferring = decision.preferences_decided ? none : decision.configs;
   bool only_of_namespace = decision.namespace_takes_precedence &&
-                           (HasPreferencesOfNamespace(pod) || !SourcesOf(decision.configs).empty());
+                           (HasPreferencesOfNamespace(pod) || !SourcesOf(preferring).empty());
   PreferenceResult preferences = ApplyPreferences(
-      pod, SourcesOf(decision.configs, only_of_namespace ? std::span<const api::Platform>()
-                                                         : decision.cluster_platforms));
+      pod, SourcesOf(preferring, only_of_namespace ? std::span<const api::Platform>()
+                                                   : decision.cluster_platforms));
   AddPreferencesEvents(preferences, release);
-  AddRulesEvent(decision.configs, release);
+  AddRulesEvent(preferring, release);
   if (LabelOf(pod, api::kPreferredNodeAffinityLabel).empty()) {
     SetLabel(pod, api::kPreferredNodeAffinityLabel, api::kNotSet);
   }

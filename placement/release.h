@@ -59,8 +59,10 @@ Release ReleaseLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
 
 // The input of ReleaseCluster().
 struct ClusterDecision {
-  // Preferences that the shard has set are kept; those that it missed are added (I4).
+  // Those that apply to the pod.
   MatchingConfigs configs;
+  // The shard has set their preferences: only their tolerations apply.
+  bool preferences_decided = false;
   // ClusterPodPlacementConfig::Preferences().
   std::span<const api::Platform> cluster_platforms;
   // ClusterPodPlacementConfig::NamespaceTakesPrecedence().

@@ -212,7 +212,7 @@ TEST_F(FakeApiServerTest, PatchesJsonKinds) {
   Result<Unstructured> applied = Run(ApplyObject(api_, kWidgets, Widget({{"size", 1}}), {"test"}));
   ASSERT_THAT(applied, IsOk());
   EXPECT_EQ(IntAt(applied->body(), "metadata.generation"), 1);
-  applied = Run(ApplyObject(api_, kWidgets, Widget({{"color", "red"}}), {"test"}));
+  applied = Run(ApplyObject(api_, kWidgets, Widget({{"color", "red"}}), {"other"}));
   EXPECT_EQ(applied->body()["spec"], Json({{"size", 1}, {"color", "red"}}));
   EXPECT_EQ(IntAt(applied->body(), "metadata.generation"), 2);
   Json remove = MustParseJson(R"([{"op":"remove","path":"/spec/size"}])");
@@ -222,6 +222,17 @@ TEST_F(FakeApiServerTest, PatchesJsonKinds) {
   Json null = {{"spec", {{"color", nullptr}}}};
   EXPECT_EQ(Run(PatchObject(api_, kWidgets, kW, kMergePatch, null))->body()["spec"],
             Json::object());
+}
+
+TEST_F(FakeApiServerTest, AnApplyRemovesWhatItsManagerAppliedBefore) {
+  api_.CreateJson(kWidgets, Widget({{"size", 1}, {"of", {{"user", 1}}}}).body());
+  Json former = {{"color", "red"}, {"of", {{"tool", 2}}}, {"deep", {{"er", true}}}};
+  ASSERT_THAT(Run(ApplyObject(api_, kWidgets, Widget(former), {"test"})), IsOk());
+  Result<Unstructured> applied =
+      Run(ApplyObject(api_, kWidgets, Widget({{"shape", "round"}}), {"test"}));
+  ASSERT_THAT(applied, IsOk());
+  EXPECT_EQ(applied->body()["spec"],
+            Json({{"size", 1}, {"of", {{"user", 1}}}, {"shape", "round"}}));
 }
 
 TEST_F(FakeApiServerTest, StatusIsWrittenSeparately) {

@@ -17,17 +17,44 @@ Json FieldsOf(const Json& value) {
   return fields;
 }
 
+std::string ManagerOf(const std::string& target) {
+  constexpr std::string_view kManager = "fieldManager=";
+  std::string manager = target.substr(std::min(target.find(kManager), target.size()));
+  manager = manager.substr(std::min(kManager.size(), manager.size()));
+  return manager.substr(0, manager.find('&'));
+}
+
+// Removes what `fields` have, and `applied` does not.
+void RemoveOthers(Json& object, const Json& fields, const Json& applied) {
+  for (const auto& [field, inner] : fields.items()) {
+    const std::string name = field.substr(2);
+    auto found = object.find(name);
+    if (found == object.end()) continue;
+    if (inner.empty() || !found->is_object()) {
+      if (!applied.contains(name)) object.erase(found);
+      continue;
+    }
+    RemoveOthers(*found, inner, applied.value(name, Json::object()));
+    if (found->empty() && !applied.contains(name)) object.erase(found);
+  }
+}
+
+void RemoveFormerFields(Json& object, const Json& applied, const std::string& target) {
+  const Json* managed = Find(object, "metadata.managedFields");
+  if (managed == nullptr || managed->empty() ||
+      StringAt(managed->front(), "manager") != ManagerOf(target))
+    return;
+  const Json fields = managed->front().value("fieldsV1", Json::object());
+  RemoveOthers(object, fields, applied);
+}
+
 // The only manager of an object here is the last one that applied it.
 void SetAppliedFields(Json& object, const Json& applied, const std::string& target) {
-  constexpr std::string_view kManager = "fieldManager=";
   Json fields = FieldsOf(applied);
   for (const char* name : {"f:apiVersion", "f:kind"}) fields.erase(name);
   for (const char* name : {"f:name", "f:namespace"}) fields["f:metadata"].erase(name);
-  std::string manager = target.substr(std::min(target.find(kManager), target.size()));
-  manager = manager.substr(std::min(kManager.size(), manager.size()));
-  manager = manager.substr(0, manager.find('&'));
   object["metadata"]["managedFields"] = Json::array(
-      {{{"manager", manager}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}}});
+      {{{"manager", ManagerOf(target)}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}}});
 }
 
 }  // namespace
@@ -45,6 +72,7 @@ Result<FakeObject> Patched(const FakeObject& object, const ApiRequest& request) 
       return Error::FromHttpStatus(422, "Invalid", e.what());
     }
   } else {
+    if (request.content_type == kApplyPatch) RemoveFormerFields(patched, *patch, request.target);
     patched.merge_patch(*patch);
     if (request.content_type == kApplyPatch) SetAppliedFields(patched, *patch, request.target);
   }

@@ -13,7 +13,7 @@ namespace kube {
 
 // `object` with the patch in the body of `request`, in the encoding of `object`: a JSON patch
 // (RFC 6902), or a merge patch (RFC 7386), as which server-side apply and strategic merge patches
-// are treated too.
+// are treated too. An apply also removes what the last one of its manager had and it has not.
 // Errors: kInvalid for a patch that does not parse or apply.
 Result<FakeObject> Patched(const FakeObject& object, const ApiRequest& request);
 

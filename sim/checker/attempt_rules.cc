@@ -11,7 +11,7 @@
 #include "sim/checker/gate_rules.h"
 #include "sim/checker/user_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 constexpr int kAttempts = 5;
@@ -32,13 +32,13 @@ std::string Seconds(Time time) {
 }
 
 // The shortest time that a process may measure as `period`.
-Time ByFastestClock(Time period, const World& world) {
-  return std::chrono::duration_cast<Time>(period / world.timing.fastest_clock);
+Time ByFastestClock(Time period, const Facts& facts) {
+  return std::chrono::duration_cast<Time>(period / facts.timing.fastest_clock);
 }
 
 auto ConfigsDuring(const PodChange& change, const PodLife& life, const History& history,
-                   const World& world) {
-  return history.cluster_config().During(life.created - world.timing.watch_lag,
+                   const Facts& facts) {
+  return history.cluster_config().During(life.created - facts.timing.watch_lag,
                                          change.commit.version);
 }
 
@@ -60,14 +60,14 @@ void CheckErrorCount(const PodChange& change, Violations& violations) {
 }
 
 void CheckAttempts(const PodChange& change, const PodLife& life, const History& history,
-                   const World& world, Violations& violations) {
+                   const Facts& facts, Violations& violations) {
   bool gives_up = change.writer.Is(Program::kClusterController) &&
                   change.Removes(api::kClusterGate) &&
                   HasLabel(change.after, api::kInspectErrorLabel) &&
                   !OnlyRemovesGates(change.before, change.after);
   // A pod that waited for the gates of others has had its attempts.
   if (!gives_up || life.first_decision || life.foreign_count) return;
-  auto configs = ConfigsDuring(change, life, history, world);
+  auto configs = ConfigsDuring(change, life, history, facts);
   if (std::any_of(configs.begin(), configs.end(),
                   [](const auto* config) { return (*config)->deleting; }))
     return;
@@ -81,7 +81,7 @@ void CheckAttempts(const PodChange& change, const PodLife& life, const History& 
   Time shortest = Time::max();
   for (const auto* config : configs) shortest = std::min(shortest, (*config)->retry_period);
   Time took = change.commit.at - life.created;
-  if (took < ByFastestClock(shortest, world)) {
+  if (took < ByFastestClock(shortest, facts)) {
     violations.push_back(
         At(change.commit, "inspection",
            "gave up after " + Seconds(took) + ", before the retry period of " + Seconds(shortest)));
@@ -89,19 +89,19 @@ void CheckAttempts(const PodChange& change, const PodLife& life, const History& 
 }
 
 void CheckTakeover(const PodChange& change, const PodLife& life, const History& history,
-                   const World& world, Violations& violations) {
+                   const Facts& facts, Violations& violations) {
   if (!change.writer.Is(Program::kClusterController) || !change.Removes(api::kLocalGate)) return;
   // Not a takeover: a pod that is not placed loses all gates at once.
   if (OnlyRemovesGates(change.before, change.after)) return;
   Time shortest = Time::max();
-  for (const auto* config : ConfigsDuring(change, life, history, world))
+  for (const auto* config : ConfigsDuring(change, life, history, facts))
     shortest = std::min(shortest, (*config)->takeover_after);
   Time waited = change.commit.at - life.created;
-  if (waited < ByFastestClock(shortest, world)) {
+  if (waited < ByFastestClock(shortest, facts)) {
     violations.push_back(At(change.commit, "takeover",
                             "took the shard's work over after " + Seconds(waited) +
                                 ", before the " + Seconds(shortest) + " of shardTakeoverAfter"));
   }
 }
 
-}  // namespace sim
+}  // namespace sim::checker

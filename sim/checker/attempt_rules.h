@@ -7,7 +7,7 @@
 #include "sim/checker/pod_fields.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 // The label image-inspect-error-count goes from 1 to 5, never back, and is not removed.
 void CheckErrorCount(const PodChange& change, Violations& violations);
@@ -17,11 +17,11 @@ void CheckErrorCount(const PodChange& change, Violations& violations);
 // The time is only judged if no new term of leadership began, as a new leader makes its attempts
 // sooner.
 void CheckAttempts(const PodChange& change, const PodLife& life, const History& history,
-                   const World& world, Violations& violations);
+                   const Facts& facts, Violations& violations);
 
 // The cluster controller does not do the shard's work before a pod has waited for
 // spec.shardTakeoverAfter.
 void CheckTakeover(const PodChange& change, const PodLife& life, const History& history,
-                   const World& world, Violations& violations);
+                   const Facts& facts, Violations& violations);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -19,7 +19,7 @@ constexpr char kLabel[] = "multiarch.openshift.io/image-inspect-error-count";
 
 class Attempts : public testing::Test {
  protected:
-  Attempts() { run_.world().images.SetRegistry("r.io", run_.now(), Registry::kFails); }
+  Attempts() { run_.facts().images.SetRegistry("r.io", run_.now(), Registry::kFails); }
 
   // The pod after failed attempts, each recorded on the pod.
   Json FailUntil(int attempts, Time each) {
@@ -64,6 +64,13 @@ TEST_F(Attempts, FiveAtOnceByANewLeader) {
   lead("a");
   Json pod = FailUntil(4, 1s);
   lead("b");
+  GiveUp(pod, 5);
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+}
+
+TEST_F(Attempts, FiveAtOnceAfterARestart) {
+  Json pod = FailUntil(4, 1s);
+  run_.facts().controller_ends.push_back(run_.now());
   GiveUp(pod, 5);
   EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
 }
@@ -134,4 +141,4 @@ TEST_F(Takeover, OfAPodThatOptsOutIsNone) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

@@ -7,7 +7,7 @@
 #include "sim/checker/rest.h"
 #include "sim/checker/user_fields.h"
 
-namespace sim {
+namespace sim::checker {
 
 void Checker::Add(const Commit& commit) {
   ++commits_;
@@ -17,13 +17,13 @@ void Checker::Add(const Commit& commit) {
   }
   last_version_ = commit.version;
 
-  const Writer writer = WriterOf(commit.user, world_);
+  const Writer writer = WriterOf(commit.user, facts_);
   rights_.Check(commit, writer, violations_);
   CheckOperandPod(commit, violations_);
   CheckOperandTemplate(commit, writer, violations_);
   CheckAdmission(commit, history_.had_policies(), violations_);
-  CheckGatesAdded(commit, history_, world_, violations_);
-  CheckGatesMissing(commit, history_, world_, violations_);
+  CheckGatesAdded(commit, history_, facts_, violations_);
+  CheckGatesMissing(commit, history_, facts_, violations_);
   configs_.Check(commit, writer, history_, violations_);
   if (IsPodChange(commit)) CheckPod({commit, writer, *commit.before, *commit.after});
   if (at_rest_) CheckAtRest(commit, writer, violations_);
@@ -39,20 +39,20 @@ void Checker::CheckPod(const PodChange& change) {
   CheckGateWithDecision(change, violations_);
   CheckUserFields(change, history_.had_policies(), violations_);
   CheckErrorCount(change, violations_);
-  CheckTeardownIsDue(change, history_, world_, violations_);
+  CheckTeardownIsDue(change, history_, facts_, violations_);
   // A recording may begin after the pod was created.
   const PodLife* life = history_.LifeOf(change.commit.key);
   if (life == nullptr) return;
-  CheckAttempts(change, *life, history_, world_, violations_);
-  CheckTakeover(change, *life, history_, world_, violations_);
-  CheckRelease(change, *life, history_, world_, judged_, violations_);
+  CheckAttempts(change, *life, history_, facts_, violations_);
+  CheckTakeover(change, *life, history_, facts_, violations_);
+  CheckRelease(change, *life, history_, facts_, judged_, violations_);
 }
 
 void Checker::Finish(const EndOfRun& end, const EventCounters& counters) {
-  CheckNoPodWaits(end, history_, world_, violations_);
+  CheckNoPodWaits(end, history_, facts_, violations_);
   leftovers_.Finish(end, history_, violations_);
   statuses_.Finish(end, history_, violations_);
   events_.Finish(counters, end.at, violations_);
 }
 
-}  // namespace sim
+}  // namespace sim::checker

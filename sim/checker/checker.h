@@ -2,13 +2,13 @@
 // Checker: judges a run by the commits in the API server's store alone. It shares no code with the
 // product but the names in api/names.h: what it expects is written from the documents.
 //
-//   sim::World world;             // filled while the run goes on
-//   sim::Checker checker(world);
+//   sim::checker::Facts facts;    // filled while the run goes on
+//   sim::checker::Checker checker(facts);
 //   store.OnCommit([&](const auto& commit) { checker.Add(commit); });
 //   ...
 //   checker.BeginRest();          // everything is done, and nothing changes any more
 //   checker.Finish(end, counters);
-//   for (const sim::Violation& violation : checker.violations()) ...
+//   for (const sim::checker::Violation& violation : checker.violations()) ...
 #pragma once
 
 #include <cstdint>
@@ -22,18 +22,18 @@
 #include "sim/checker/status_rules.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 class Checker {
  public:
-  // `world` outlives it. What is known of a time must be in it when a commit of that time is added.
-  explicit Checker(const World& world)
-      : world_(world),
-        history_(world),
-        rights_(world),
-        configs_(world),
-        leftovers_(world),
-        statuses_(world) {}
+  // `facts` outlives it. What is known of a time must be in it when a commit of that time is added.
+  explicit Checker(const Facts& facts)
+      : facts_(facts),
+        history_(facts),
+        rights_(facts),
+        configs_(facts),
+        leftovers_(facts),
+        statuses_(facts) {}
 
   // Each commit, in the order of versions.
   void Add(const Commit& commit);
@@ -50,7 +50,7 @@ class Checker {
  private:
   void CheckPod(const PodChange& change);
 
-  const World& world_;
+  const Facts& facts_;
   History history_;
   RightsRule rights_;
   ConfigRules configs_;
@@ -64,4 +64,4 @@ class Checker {
   bool at_rest_ = false;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -8,7 +8,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -84,8 +84,8 @@ TEST(Rest, OnlyLeasesAreWritten) {
 }
 
 TEST(CheckerTest, VersionsAscend) {
-  World world;
-  Checker checker(world);
+  Facts facts;
+  Checker checker(facts);
   Commit commit{
       .version = 7, .plural = "configmaps", .key = {"shop", "a"}, .after = Share(Json::object())};
   checker.Add(commit);
@@ -96,8 +96,8 @@ TEST(CheckerTest, VersionsAscend) {
 }
 
 TEST(CheckerTest, RecordingThatBeginsAfterThePod) {
-  World world;
-  Checker checker(world);
+  Facts facts;
+  Checker checker(facts);
   Json before = Gated(Pod("web"), api::kClusterGate);
   checker.Add({.version = 7,
                .plural = "pods",
@@ -121,4 +121,4 @@ TEST(CheckerTest, ViolationNamesEverything) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 void Commit::SetCollection(std::string_view path) {
   constexpr std::string_view kApis = "/apis/";
@@ -13,4 +13,4 @@ void Commit::SetCollection(std::string_view path) {
   group = of_group.substr(0, of_group.find('/'));
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -16,7 +16,7 @@
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
-namespace sim {
+namespace sim::checker {
 
 using kube::Json;
 
@@ -55,4 +55,4 @@ inline bool IsOf(const Commit& commit, std::string_view group, std::string_view 
   return commit.group == group && commit.plural == plural;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -6,7 +6,7 @@
 #include "api/names.h"
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // The API server waits at most this long for the webhook (docs/reference.md, Limits); the write of
@@ -26,7 +26,7 @@ void ConfigRules::Check(const Commit& commit, const Writer& writer, const Histor
   if (commit.group != api::kGroup || !commit.subresource.empty() || writer.Is(Program::kOperator))
     return;
   for (const bool* configured :
-       configured_.During(commit.at - world_.timing.admission_lag, commit.version)) {
+       configured_.During(commit.at - facts_.timing.admission_lag, commit.version)) {
     if (!*configured) return;
   }
   if (commit.plural == "podplacementconfigs" && commit.after && IsEffective(commit)) {
@@ -37,7 +37,7 @@ void ConfigRules::Check(const Commit& commit, const Writer& writer, const Histor
 
 void ConfigRules::CheckConfig(const Commit& commit, const History& history,
                               Violations& violations) const {
-  const Time from = commit.at - world_.timing.admission_lag;
+  const Time from = commit.at - facts_.timing.admission_lag;
   const NamespaceConfig config = NamespaceConfig::Read(*commit.after);
   if (!commit.before) {
     auto cluster = history.cluster_config().During(from, commit.version);
@@ -64,7 +64,7 @@ void ConfigRules::CheckConfig(const Commit& commit, const History& history,
 
 void ConfigRules::CheckAnnounced(const Commit& commit, const History& history,
                                  Violations& violations) const {
-  if (world_.announcement_faults.Overlap(commit.at - kWebhookTimeout, commit.at)) return;
+  if (facts_.announcement_faults.Overlap(commit.at - kWebhookTimeout, commit.at)) return;
   const Json* before = commit.before ? kube::Find(*commit.before, "spec") : nullptr;
   const Json* after = kube::Find(*commit.after, "spec");
   if (before != nullptr && after != nullptr && *before == *after) return;  // its deletion begins
@@ -72,7 +72,7 @@ void ConfigRules::CheckAnnounced(const Commit& commit, const History& history,
       history.AnnouncedAt(commit.key.ns, kube::StringAt(*commit.after, "metadata.uid"),
                           kube::IntAt(*commit.after, "metadata.generation", 1));
   Time ahead =
-      std::chrono::duration_cast<Time>(world_.timing.announced_ahead / world_.timing.fastest_clock);
+      std::chrono::duration_cast<Time>(facts_.timing.announced_ahead / facts_.timing.fastest_clock);
   if (!announced) {
     violations.push_back(At(commit, "announcements", "it was not announced"));
   } else if (commit.at - *announced < ahead) {
@@ -86,9 +86,9 @@ void ConfigRules::CheckAnnounced(const Commit& commit, const History& history,
 // operator's namespace is deleted with all its programs.
 void ConfigRules::CheckClusterConfig(const Commit& commit, const History& history,
                                      Violations& violations) const {
-  const auto* own = history.NamespaceOf(world_.operator_namespace);
+  const auto* own = history.NamespaceOf(facts_.operator_namespace);
   if (commit.after || (own != nullptr && (own->Latest().deleting || !own->Latest().exists))) return;
-  const Time from = commit.at - world_.timing.admission_lag;
+  const Time from = commit.at - facts_.timing.admission_lag;
   for (const auto& [ns, timeline] : history.configs()) {
     auto snapshots = timeline.During(from, commit.version);
     if (std::all_of(snapshots.begin(), snapshots.end(),
@@ -99,4 +99,4 @@ void ConfigRules::CheckClusterConfig(const Commit& commit, const History& histor
   }
 }
 
-}  // namespace sim
+}  // namespace sim::checker

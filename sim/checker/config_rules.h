@@ -9,11 +9,11 @@
 #include "sim/checker/history.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 class ConfigRules {
  public:
-  explicit ConfigRules(const World& world) : world_(world) {}
+  explicit ConfigRules(const Facts& facts) : facts_(facts) {}
 
   // `history`: before the commit.
   void Check(const Commit& commit, const Writer& writer, const History& history,
@@ -25,9 +25,9 @@ class ConfigRules {
   void CheckClusterConfig(const Commit& commit, const History& history,
                           Violations& violations) const;
 
-  const World& world_;
+  const Facts& facts_;
   // Whether the webhook is configured.
   Timeline<bool> configured_{false};
 };
 
-}  // namespace sim
+}  // namespace sim::checker

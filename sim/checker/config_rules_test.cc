@@ -7,7 +7,7 @@
 
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -47,13 +47,13 @@ TEST_F(ConfigRulesTest, UpdateThatIsNotAnnounced) {
 }
 
 TEST_F(ConfigRulesTest, ConfigThatCannotBeAnnounced) {
-  run_.world().announcement_faults.Begin(run_.now());
+  run_.facts().announcement_faults.Begin(run_.now());
   run_.SetConfig("arm", Prefers({{"arm64", 75}}), /*announced=*/false);
   EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
 }
 
 TEST_F(ConfigRulesTest, StoredTooSoonAfterTheAnnouncement) {
-  run_.world().timing.announced_ahead = 10s;  // SetConfig() waits for less
+  run_.facts().timing.announced_ahead = 10s;  // SetConfig() waits for less
   run_.SetConfig("arm", Prefers({{"arm64", 75}}));
   EXPECT_THAT(run_.Found(), ElementsAre("announcements")) << run_.Described();
 }
@@ -140,4 +140,4 @@ TEST_F(StatusRulesTest, OfTheWrongOneOfTwo) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

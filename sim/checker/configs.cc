@@ -7,7 +7,7 @@
 
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 std::vector<PlatformWeight> PreferencesIn(const Json& plugins) {
@@ -118,4 +118,4 @@ std::optional<Time> ParsePeriod(std::string_view text) {
   return period;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -10,7 +10,7 @@
 
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 struct PlatformWeight {
   std::string architecture;
@@ -76,4 +76,4 @@ InForce InForceOf(NamespaceConfigs configs);
 // "30s", "1m30s"; nullopt for anything else.
 std::optional<Time> ParsePeriod(std::string_view text);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -8,7 +8,7 @@
 #include "api/names.h"
 #include "sim/checker/pod_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // docs/reference.md, Limits: how long a pod keeps the cluster gate because of other gates.
@@ -22,21 +22,21 @@ std::string Seconds(Time time) {
   return text;
 }
 
-bool IsRefused(const kube::ObjectKey& pod, Time from, Time to, const World& world) {
+bool IsRefused(const kube::ObjectKey& pod, Time from, Time to, const Facts& facts) {
   std::string prefix = "system:serviceaccount:";
   for (const std::string& user :
-       {prefix + world.operator_namespace + ":" + std::string(api::kControllerName),
+       {prefix + facts.operator_namespace + ":" + std::string(api::kControllerName),
         prefix + pod.ns + ":" + std::string(api::kShardControllerName),
-        prefix + world.operator_namespace + ":multiarch-tuning-operator"}) {
-    if (world.refusals.Between(user, pod, from, to)) return true;
+        prefix + facts.operator_namespace + ":multiarch-tuning-operator"}) {
+    if (facts.refusals.Between(user, pod, from, to)) return true;
   }
   return false;
 }
 
 // The namespace whose shard has this object: its own, or the end of its name. "" for an object of
 // the cluster.
-std::string ShardOf(const kube::ObjectKey& key, const World& world) {
-  if (!key.ns.empty() && key.ns != world.operator_namespace) return key.ns;
+std::string ShardOf(const kube::ObjectKey& key, const Facts& facts) {
+  if (!key.ns.empty() && key.ns != facts.operator_namespace) return key.ns;
   // The Secret with the namespace's authority is in the operator's namespace.
   const std::string prefix = key.ns.empty() ? "pod-placement-shard-" : "pod-placement-shard-ca-";
   return key.name.starts_with(prefix) ? key.name.substr(prefix.size()) : "";
@@ -50,12 +50,12 @@ Time Since(const Timeline<T>& timeline) {
 
 }  // namespace
 
-void CheckNoPodWaits(const EndOfRun& end, const History& history, const World& world,
+void CheckNoPodWaits(const EndOfRun& end, const History& history, const Facts& facts,
                      Violations& violations) {
   const auto& timeline = history.cluster_config();
   const ClusterConfig& cluster = *timeline.Latest();
   Time bound =
-      kTakeovers * cluster.takeover_after + cluster.retry_period + world.timing.release_slack;
+      kTakeovers * cluster.takeover_after + cluster.retry_period + facts.timing.release_slack;
   for (const auto& [key, life] : history.pods()) {
     const Json& pod = *life.pod;
     if (!IsGated(pod) || !kube::StringAt(pod, "metadata.deletionTimestamp").empty()) continue;
@@ -66,7 +66,7 @@ void CheckNoPodWaits(const EndOfRun& end, const History& history, const World& w
       since = std::max(life.created, end.faults_ended);
     }
     Time waited = end.at - std::max(since, Since(timeline));
-    if (waited < bound || IsRefused(key, end.at - bound, end.at, world)) continue;
+    if (waited < bound || IsRefused(key, end.at - bound, end.at, facts)) continue;
     bool by_admission = LabelOf(pod, api::kClusterGateLabel) == api::kGated ||
                         LabelOf(pod, api::kLocalGateLabel) == api::kGated;
     if (!cluster.exists && !by_admission) continue;
@@ -90,9 +90,9 @@ std::string Leftovers::MustBeGone(const Id& id, const EndOfRun& end, const Histo
   const auto& [group, plural, key] = id;
   // Everything must have had the time since the last change, and since the last fault.
   auto long_ago = [&](Time at) {
-    return std::max(at, end.faults_ended) <= end.at - world_.timing.removal;
+    return std::max(at, end.faults_ended) <= end.at - facts_.timing.removal;
   };
-  const auto* own = history.NamespaceOf(world_.operator_namespace);
+  const auto* own = history.NamespaceOf(facts_.operator_namespace);
   if (own != nullptr && !own->Latest().exists && long_ago(Since(*own)))
     return "the operator's namespace is deleted";
 
@@ -101,7 +101,7 @@ std::string Leftovers::MustBeGone(const Id& id, const EndOfRun& end, const Histo
   if (!cluster.Latest()->exists && long_ago(Since(cluster)) && !is_operators)
     return "there is no ClusterPodPlacementConfig";
 
-  std::string ns = ShardOf(key, world_);
+  std::string ns = ShardOf(key, facts_);
   if (ns.empty()) return "";
   const auto* configs = history.ConfigsOf(ns);
   if (configs == nullptr) return "its namespace never had a PodPlacementConfig";
@@ -121,9 +121,9 @@ void Leftovers::Finish(const EndOfRun& end, const History& history, Violations& 
     if (!why.empty()) report(why);
     const auto* ns = history.NamespaceOf(key.ns);
     if (ns != nullptr && ns->Latest().deleting &&
-        std::max(Since(*ns), end.faults_ended) <= end.at - world_.timing.removal)
+        std::max(Since(*ns), end.faults_ended) <= end.at - facts_.timing.removal)
       report("its namespace is being deleted");
   }
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -10,7 +10,7 @@
 #include "sim/checker/history.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 struct EndOfRun {
   Time at{};
@@ -21,7 +21,7 @@ struct EndOfRun {
 // I3: no gated pod, but those that wait for the gates of other controllers, that are being deleted,
 // whose writes are refused, that are younger than the bound, or that their author has gated where
 // there is no ClusterPodPlacementConfig, and so no controller.
-void CheckNoPodWaits(const EndOfRun& end, const History& history, const World& world,
+void CheckNoPodWaits(const EndOfRun& end, const History& history, const Facts& facts,
                      Violations& violations);
 
 // I7: of the objects that the product's programs have created, none is left in a namespace without
@@ -29,7 +29,7 @@ void CheckNoPodWaits(const EndOfRun& end, const History& history, const World& w
 // all without the operator's namespace. No namespace waits for one to be deleted.
 class Leftovers {
  public:
-  explicit Leftovers(const World& world) : world_(world) {}
+  explicit Leftovers(const Facts& facts) : facts_(facts) {}
 
   void Add(const Commit& commit, const Writer& writer);
   void Finish(const EndOfRun& end, const History& history, Violations& violations) const;
@@ -40,9 +40,9 @@ class Leftovers {
   // Why the object must be gone; "" if it need not.
   std::string MustBeGone(const Id& id, const EndOfRun& end, const History& history) const;
 
-  const World& world_;
+  const Facts& facts_;
   // The objects that exist, and when they were created.
   std::map<Id, Time> objects_;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -93,7 +93,7 @@ TEST(NoPodWaits, RefusedWritesAreAReason) {
   TestRun run;
   run.CreatePod(Pod("web"));
   run.Advance(1h);
-  run.world().refusals.Add(kController, {"shop", "web"}, run.now() - 10s);
+  run.facts().refusals.Add(kController, {"shop", "web"}, run.now() - 10s);
   EXPECT_THAT(AtEnd(run), IsEmpty()) << run.Described();
 }
 
@@ -210,4 +210,4 @@ TEST_F(LeftoversTest, NamespaceIsNotKept) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

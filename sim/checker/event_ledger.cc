@@ -5,7 +5,7 @@
 
 #include "api/names.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // A takeover of a pod that keeps the cluster gate has an event of its own reason.
@@ -65,4 +65,4 @@ void EventLedger::Finish(const EventCounters& counters, Time end, Violations& vi
                         0, end});
 }
 
-}  // namespace sim
+}  // namespace sim::checker

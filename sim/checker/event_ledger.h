@@ -12,7 +12,7 @@
 #include "sim/checker/pod_fields.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 // Events that the commits need not show, of all programs.
 struct EventCounters {
@@ -39,4 +39,4 @@ class EventLedger {
   std::map<std::string, OfPod> pods_;  // by uid
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -4,7 +4,7 @@
 #include "api/names.h"
 #include "sim/checker/user_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 constexpr std::string_view kGates[] = {api::kLocalGate, api::kClusterGate};
@@ -64,4 +64,4 @@ void CheckGateWithDecision(const PodChange& change, Violations& violations) {
     report("changed affinity or tolerations without removing a gate");
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -6,7 +6,7 @@
 #include "sim/checker/pod_fields.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 // I1: the cluster gate is never removed from a pod that keeps the local gate, and a shard never
 // removes it.
@@ -24,4 +24,4 @@ bool IsFirstDecision(const PodChange& change);
 // Whether the node affinity or the tolerations differ.
 bool ChangesPlacement(const PodChange& change);
 
-}  // namespace sim
+}  // namespace sim::checker

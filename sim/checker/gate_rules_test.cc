@@ -5,7 +5,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using testing::Contains;
@@ -111,4 +111,4 @@ TEST(GateRules, SecondFirstDecision) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

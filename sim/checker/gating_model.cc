@@ -7,7 +7,7 @@
 #include "kube/types/list_at.h"
 #include "sim/checker/label_selection.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // Conditions of webhooks and policies read no longer list (SECURITY.md).
@@ -28,8 +28,8 @@ bool IsByDaemonSetController(const std::string& user) {
 }
 
 // What the pod and the name of its namespace alone say.
-bool IsNeverPlaced(const Json& pod, const std::string& ns, const World& world) {
-  return ns == world.operator_namespace || ns.starts_with("kube-") ||
+bool IsNeverPlaced(const Json& pod, const std::string& ns, const Facts& facts) {
+  return ns == facts.operator_namespace || ns.starts_with("kube-") ||
          HasLabel(pod, api::kOperandLabel) || HasLabel(pod, api::kExcludeLabel) ||
          !kube::StringAt(pod, "spec.nodeName").empty() ||
          NodeSelectorValue(pod, api::kControlPlaneNodeLabel) != nullptr ||
@@ -37,9 +37,9 @@ bool IsNeverPlaced(const Json& pod, const std::string& ns, const World& world) {
 }
 
 bool SelectsNamespace(const ClusterConfig& config, const NamespaceState& state,
-                      const std::string& ns, const World& world) {
+                      const std::string& ns, const Facts& facts) {
   if (state.labels.contains(std::string(api::kExcludeLabel))) return false;
-  bool excluded = std::any_of(world.excluded_prefixes.begin(), world.excluded_prefixes.end(),
+  bool excluded = std::any_of(facts.excluded_prefixes.begin(), facts.excluded_prefixes.end(),
                               [&](const std::string& prefix) { return ns.starts_with(prefix); });
   if (excluded && !state.labels.contains(std::string(kIncludeLabel))) return false;
   return Selects(config.namespace_selector, state.labels);
@@ -66,12 +66,12 @@ bool IsOfExcludedScheduler(const Json& pod, const ClusterConfig& config) {
 }
 
 // README.md: pods are ungated when no controller has run for ten minutes.
-bool IsOutage(const Commit& commit, const History& history, const World& world) {
+bool IsOutage(const Commit& commit, const History& history, const Facts& facts) {
   const Timeline<bool>* available = history.controller_available();
   if (available == nullptr) return false;
   Time length =
-      std::chrono::duration_cast<Time>(std::chrono::minutes(10) / world.timing.fastest_clock);
-  auto states = available->During(commit.at - length + world.timing.watch_lag, commit.version);
+      std::chrono::duration_cast<Time>(std::chrono::minutes(10) / facts.timing.fastest_clock);
+  auto states = available->During(commit.at - length + facts.timing.watch_lag, commit.version);
   return std::none_of(states.begin(), states.end(), [](const bool* one) { return *one; });
 }
 
@@ -100,10 +100,10 @@ bool PrefersArchitecture(const Json& pod) {
 }
 
 Placement IsPlaced(const PodChange& change, const PodLife& life, const History& history,
-                   const World& world) {
+                   const Facts& facts) {
   const Json& pod = change.before;
   const std::string& ns = change.commit.key.ns;
-  if (IsNeverPlaced(pod, ns, world)) return Placement::kNo;
+  if (IsNeverPlaced(pod, ns, facts)) return Placement::kNo;
   // A shard knows neither the schedulers nor the labels of its namespace.
   if (change.writer.Is(Program::kShard))
     return IsOfDaemonSet(pod) ? Placement::kEither : Placement::kYes;
@@ -114,7 +114,7 @@ Placement IsPlaced(const PodChange& change, const PodLife& life, const History& 
       (!HasGate(pod, api::kClusterGate) && LabelOf(pod, api::kLocalGateLabel) == api::kGated);
   Placement placed = Placement::kYes;
   bool first = true;
-  Time from = life.created - world.timing.watch_lag;
+  Time from = life.created - facts.timing.watch_lag;
   uint64_t to = change.commit.version;
   for (const auto* config : history.cluster_config().During(from, to)) {
     if (IsOfExcludedScheduler(pod, **config)) {
@@ -125,14 +125,14 @@ Placement IsPlaced(const PodChange& change, const PodLife& life, const History& 
       std::vector<const NamespaceState*> states = StatesOf(ns, history, from, to);
       if (states.empty()) return Placement::kEither;
       for (const NamespaceState* state : states)
-        Merge(placed, first, SelectsNamespace(**config, *state, ns, world));
+        Merge(placed, first, SelectsNamespace(**config, *state, ns, facts));
     }
   }
   if (IsOfDaemonSet(pod) && placed == Placement::kYes) return Placement::kEither;
   return placed;
 }
 
-void CheckGatesAdded(const Commit& commit, const History& history, const World& world,
+void CheckGatesAdded(const Commit& commit, const History& history, const Facts& facts,
                      Violations& violations) {
   if (!IsOf(commit, "", "pods") || commit.before || !commit.after || !commit.sent) return;
   const Json& pod = *commit.after;
@@ -146,12 +146,12 @@ void CheckGatesAdded(const Commit& commit, const History& history, const World& 
     violations.push_back(At(commit, "gating", "admission gated " + text));
   };
 
-  if (IsNeverPlaced(pod, ns, world)) report("a pod that is never placed");
+  if (IsNeverPlaced(pod, ns, facts)) report("a pod that is never placed");
   const size_t owners = kube::ListAt(pod, "metadata.ownerReferences").size();
   if (IsOfDaemonSet(pod) && IsByDaemonSetController(commit.user) && owners <= kLongestWalked)
     report("a pod of a DaemonSet");
 
-  Time from = commit.at - world.timing.admission_lag;
+  Time from = commit.at - facts.timing.admission_lag;
   auto cluster_configs = history.cluster_config().During(from, commit.version);
   auto states = StatesOf(ns, history, from, commit.version);
   static const NamespaceConfigs kNone;
@@ -178,7 +178,7 @@ void CheckGatesAdded(const Commit& commit, const History& history, const World& 
     if (!(*config)->exists || IsOfExcludedScheduler(pod, **config)) continue;
     in_force |= states.empty() ||
                 std::any_of(states.begin(), states.end(), [&](const NamespaceState* state) {
-                  return SelectsNamespace(**config, *state, ns, world);
+                  return SelectsNamespace(**config, *state, ns, facts);
                 });
   }
   if (!in_force)
@@ -194,13 +194,13 @@ void CheckGatesAdded(const Commit& commit, const History& history, const World& 
     report("a pod that requires and prefers its architecture");
 }
 
-void CheckGatesMissing(const Commit& commit, const History& history, const World& world,
+void CheckGatesMissing(const Commit& commit, const History& history, const Facts& facts,
                        Violations& violations) {
   if (!IsOf(commit, "", "pods") || commit.before || !commit.after || !commit.sent) return;
   const Json& pod = *commit.after;
   const std::string& ns = commit.key.ns;
-  const Time from = commit.at - world.timing.rollout;
-  if (world.calm_since > from || IsNeverPlaced(pod, ns, world)) return;
+  const Time from = commit.at - facts.timing.rollout;
+  if (facts.calm_since > from || IsNeverPlaced(pod, ns, facts)) return;
   if (IsOfDaemonSet(pod) && IsByDaemonSetController(commit.user)) return;
 
   // Nothing may have changed.
@@ -210,7 +210,7 @@ void CheckGatesMissing(const Commit& commit, const History& history, const World
   const ClusterConfig& cluster = **cluster_configs[0];
   const NamespaceState& state = *states[0];
   if (!cluster.exists || cluster.deleting || !state.exists || state.deleting ||
-      !SelectsNamespace(cluster, state, ns, world) || IsOfExcludedScheduler(pod, cluster))
+      !SelectsNamespace(cluster, state, ns, facts) || IsOfExcludedScheduler(pod, cluster))
     return;
   NamespaceConfigs configs;
   if (const auto* timeline = history.ConfigsOf(ns)) {
@@ -236,10 +236,10 @@ void CheckGatesMissing(const Commit& commit, const History& history, const World
   }
 }
 
-void CheckTeardownIsDue(const PodChange& change, const History& history, const World& world,
+void CheckTeardownIsDue(const PodChange& change, const History& history, const Facts& facts,
                         Violations& violations) {
   if (!change.writer.Is(Program::kOperator) || !change.RemovesGate()) return;
-  Time from = change.commit.at - world.timing.watch_lag;
+  Time from = change.commit.at - facts.timing.watch_lag;
   uint64_t to = change.commit.version;
   auto any = [&](const auto& values, const auto& which) {
     return std::any_of(values.begin(), values.end(), which);
@@ -248,7 +248,7 @@ void CheckTeardownIsDue(const PodChange& change, const History& history, const W
   bool due = any(history.cluster_config().During(from, to),
                  [](const auto* config) { return !(*config)->exists || (*config)->deleting; });
   // Of a namespace whose commits are not known, nothing is said.
-  if (const auto* own = history.NamespaceOf(world.operator_namespace))
+  if (const auto* own = history.NamespaceOf(facts.operator_namespace))
     due = due || any(own->During(from, to), is_deleting);
   if (!due && !change.Removes(api::kClusterGate)) {
     // The shard of the namespace has no work any more, or may not work there.
@@ -262,14 +262,14 @@ void CheckTeardownIsDue(const PodChange& change, const History& history, const W
     due = due || states == nullptr || any(states->During(from, to), is_deleting);
     for (const auto* config : history.cluster_config().During(from, to)) {
       for (const NamespaceState* state : StatesOf(ns, history, from, to))
-        due = due || !SelectsNamespace(**config, *state, ns, world);
+        due = due || !SelectsNamespace(**config, *state, ns, facts);
     }
   }
-  due = due || IsOutage(change.commit, history, world);
+  due = due || IsOutage(change.commit, history, facts);
   if (!due)
     violations.push_back(At(change.commit, "teardown",
                             "the operator removed a gate, and nothing "
                             "that gates the pod is being removed"));
 }
 
-}  // namespace sim
+}  // namespace sim::checker

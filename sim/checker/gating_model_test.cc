@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -92,7 +92,7 @@ TEST(GatesAdded, InANamespaceThatOptsOut) {
 
 TEST(GatesAdded, InAnExcludedNamespace) {
   TestRun run;
-  run.world().excluded_prefixes = {"sh"};
+  run.facts().excluded_prefixes = {"sh"};
   EXPECT_THAT(GatedBy(run, Pod("web-1")), ElementsAre("gating")) << run.Described();
   run.SetNamespace("shop", {{"multiarch.openshift.io/include-pod-placement", ""}});
   EXPECT_THAT(GatedBy(run, Pod("web-2")), ElementsAre("gating")) << run.Described();
@@ -146,7 +146,7 @@ TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
 class GatesMissing : public testing::Test {
  protected:
   GatesMissing() {
-    run_.world().calm_since = 0s;
+    run_.facts().calm_since = 0s;
     run_.SetConfig("arm", Prefers({{"arm64", 75}}));
     run_.Advance(10min);
   }
@@ -187,7 +187,7 @@ TEST_F(GatesMissing, SoonAfterAChange) {
 }
 
 TEST_F(GatesMissing, SoonAfterAFault) {
-  run_.world().calm_since = run_.now();
+  run_.facts().calm_since = run_.now();
   EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
 }
 
@@ -215,7 +215,7 @@ TEST(IgnoredPods, OthersDoNotOnlyLoseTheirGates) {
 TEST(IgnoredPods, RefusedPodsMayLoseOnlyTheirGates) {
   TestRun run;
   Json pod = run.CreatePod(Pod("web"));
-  run.world().refusals.Add(kController, {"shop", "web"}, run.now());
+  run.facts().refusals.Add(kController, {"shop", "web"}, run.now());
   run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
   EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
 }
@@ -287,4 +287,4 @@ TEST(Teardown, OfTheOperatorsNamespace) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

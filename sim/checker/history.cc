@@ -10,7 +10,7 @@
 #include "sim/checker/gate_rules.h"
 #include "sim/checker/pod_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 std::set<size_t> ChangedTerms(const PodChange& change) {
@@ -59,7 +59,7 @@ void History::Add(const Commit& commit, const Writer& writer) {
   } else if (IsOf(commit, "coordination.k8s.io", "leases")) {
     AddLease(commit);
   } else if (IsOf(commit, "apps", "deployments")) {
-    if (commit.key.name == api::kControllerName && commit.key.ns == world_.operator_namespace) {
+    if (commit.key.name == api::kControllerName && commit.key.ns == facts_.operator_namespace) {
       controller_available_.Set(
           commit, commit.after && kube::IntAt(*commit.after, "status.availableReplicas") > 0);
     }
@@ -133,7 +133,7 @@ void History::AddLease(const Commit& commit) {
       if (generation > known.generation) known = {generation, commit.at};
     }
   }
-  if (commit.key.name == api::kControllerName && commit.key.ns == world_.operator_namespace) {
+  if (commit.key.name == api::kControllerName && commit.key.ns == facts_.operator_namespace) {
     std::string holder = kube::StringAt(*commit.after, "spec.holderIdentity");
     if (holder.empty()) return;
     // A replica that has restarted begins a new term as well.
@@ -162,7 +162,7 @@ std::vector<const NamespaceConfigs*> History::ConfigsFor(const std::string& ns, 
   const auto& changes = timeline->changes();
   size_t first = timeline->IndexAt(life.created_version);
   while (first > 0 && unannounced_.contains(changes[first].version) &&
-         changes[first].at > life.created - world_.timing.watch_lag)
+         changes[first].at > life.created - facts_.timing.watch_lag)
     --first;
   std::vector<const NamespaceConfigs*> configs;
   for (size_t i = first, last = timeline->IndexAt(to); i <= last; ++i)
@@ -186,8 +186,9 @@ const PodLife* History::LifeOf(const kube::ObjectKey& pod) const {
 }
 
 bool History::LeaderChanged(Time from, Time to) const {
-  return std::any_of(leader_changes_.begin(), leader_changes_.end(),
-                     [&](Time at) { return at >= from && at <= to; });
+  auto is_between = [&](Time at) { return at >= from && at <= to; };
+  return std::any_of(leader_changes_.begin(), leader_changes_.end(), is_between) ||
+         std::any_of(facts_.controller_ends.begin(), facts_.controller_ends.end(), is_between);
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -14,7 +14,7 @@
 #include "sim/checker/timeline.h"
 #include "sim/checker/writer.h"
 
-namespace sim {
+namespace sim::checker {
 
 // A namespace at one time.
 struct NamespaceState {
@@ -48,8 +48,8 @@ bool IsEffective(const Commit& commit);
 
 class History {
  public:
-  // `world` outlives it.
-  explicit History(const World& world) : world_(world) {}
+  // `facts` outlives it.
+  explicit History(const Facts& facts) : facts_(facts) {}
 
   // To be called with each commit, after it was judged.
   void Add(const Commit& commit, const Writer& writer);
@@ -90,7 +90,7 @@ class History {
   void AddConfig(const Commit& commit);
   void AddLease(const Commit& commit);
 
-  const World& world_;
+  const Facts& facts_;
   Timeline<std::shared_ptr<const ClusterConfig>> cluster_config_{
       std::make_shared<const ClusterConfig>()};
   std::map<std::string, Timeline<NamespaceConfigs>> configs_;
@@ -110,4 +110,4 @@ class History {
   bool had_policies_ = false;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // The values in force at some time from `from` to `to`; `initial` before the first change.
@@ -77,4 +77,4 @@ bool ImageTruth::MayFail(const std::string& reference, Time from, Time to) const
   return false;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -15,7 +15,7 @@
 
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 struct ImagePlatform {
   std::string os, architecture;
@@ -66,4 +66,4 @@ class ImageTruth {
   std::map<std::string, Changes<Registry>> registries_;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

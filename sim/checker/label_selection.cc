@@ -6,7 +6,7 @@
 
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 
 bool Selects(const Json& selector, const Json& labels) {
   if (!selector.is_object()) return true;
@@ -27,4 +27,4 @@ bool Selects(const Json& selector, const Json& labels) {
   return true;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

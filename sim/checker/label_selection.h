@@ -4,10 +4,10 @@
 
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 // Whether a LabelSelector selects `labels`; null selects everything. A selector with an unknown
 // operator selects nothing.
 bool Selects(const Json& selector, const Json& labels);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -8,7 +8,7 @@
 #include "kube/types/list_at.h"
 #include "sim/checker/pod_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // What of https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted a
@@ -63,4 +63,4 @@ void CheckOperandTemplate(const Commit& commit, const Writer& writer, Violations
   }
 }
 
-}  // namespace sim
+}  // namespace sim::checker

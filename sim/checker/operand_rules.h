@@ -5,7 +5,7 @@
 #include "sim/checker/violation.h"
 #include "sim/checker/writer.h"
 
-namespace sim {
+namespace sim::checker {
 
 // A pod with the operand's label has no gate of the operator, unless its author has sent it with
 // one. What the commit does not say was sent counts as added.
@@ -15,4 +15,4 @@ void CheckOperandPod(const Commit& commit, Violations& violations);
 // security context.
 void CheckOperandTemplate(const Commit& commit, const Writer& writer, Violations& violations);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using testing::Contains;
@@ -85,4 +85,4 @@ TEST(OperandRules, TemplateThatIsNotRestricted) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

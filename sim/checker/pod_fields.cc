@@ -6,7 +6,7 @@
 #include "api/names.h"
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 std::string StringIn(const Json& map, std::string_view key) {
@@ -98,4 +98,4 @@ bool IsPodChange(const Commit& commit) {
              kube::StringAt(*commit.after, "metadata.uid");
 }
 
-}  // namespace sim
+}  // namespace sim::checker

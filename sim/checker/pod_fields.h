@@ -10,7 +10,7 @@
 #include "sim/checker/commit.h"
 #include "sim/checker/writer.h"
 
-namespace sim {
+namespace sim::checker {
 
 bool HasGate(const Json& pod, std::string_view gate);
 // Has the cluster gate or the local gate.
@@ -53,4 +53,4 @@ struct PodChange {
 // Whether `commit` is one; PodChange refers to its parts.
 bool IsPodChange(const Commit& commit);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -10,7 +10,7 @@
 #include "sim/checker/label_selection.h"
 #include "sim/checker/pod_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 constexpr std::string_view kClusterSource = "ClusterPodPlacementConfig";
@@ -147,4 +147,4 @@ NamespacePreferences OfNamespace(const Json& pod) {
   return preferences;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -13,7 +13,7 @@
 
 #include "sim/checker/configs.h"
 
-namespace sim {
+namespace sim::checker {
 
 // The preferences of one configuration.
 struct PreferenceSource {
@@ -51,4 +51,4 @@ struct NamespacePreferences {
 };
 NamespacePreferences OfNamespace(const Json& pod);
 
-}  // namespace sim
+}  // namespace sim::checker

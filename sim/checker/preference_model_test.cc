@@ -6,7 +6,7 @@
 
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST(PreferenceResult, IsComparedWithoutOrder) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

@@ -7,7 +7,7 @@
 
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // 0 if the object has none.
@@ -100,4 +100,4 @@ std::vector<Commit> Recording::Commits() const {
   return commits;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -18,7 +18,7 @@
 
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 class Recording {
  public:
@@ -47,4 +47,4 @@ class Recording {
   std::map<Id, std::vector<Written>> deleted_;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

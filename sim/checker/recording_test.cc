@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -74,8 +74,8 @@ TEST(RecordingTest, SkipsFailuresAndDryRuns) {
 }
 
 TEST(RecordingTest, IsJudged) {
-  World world;
-  world.images.SetPlatforms(kImage, 0s, Image{.platforms = {{"linux", "amd64"}}});
+  Facts facts;
+  facts.images.SetPlatforms(kImage, 0s, Image{.platforms = {{"linux", "amd64"}}});
   Json created = At(Labelled(Gated(Pod("web"), api::kClusterGate),
                              std::string(api::kPreferredNodeAffinityLabel), "not-set"),
                     5);
@@ -85,7 +85,7 @@ TEST(RecordingTest, IsJudged) {
     recording.AddWatched("", "pods", "ADDED", created, 1min);
     recording.AddWatched("", "pods", "MODIFIED", placed, 2min);
     recording.AddAudit(Audit(kController, "update", placed));
-    Checker checker(world);
+    Checker checker(facts);
     for (const Commit& commit : recording.Commits()) checker.Add(commit);
     EXPECT_EQ(checker.violations().empty(), placed == right);
     EXPECT_EQ(checker.judged().judged, 1u);
@@ -93,4 +93,4 @@ TEST(RecordingTest, IsJudged) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

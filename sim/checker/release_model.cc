@@ -13,7 +13,7 @@
 #include "sim/checker/requirement_model.h"
 #include "sim/checker/user_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 constexpr size_t kLongestError = 256;
@@ -48,16 +48,16 @@ class Alternatives {
 
 class Judge {
  public:
-  Judge(const PodChange& change, const PodLife& life, const History& history, const World& world,
+  Judge(const PodChange& change, const PodLife& life, const History& history, const Facts& facts,
         JudgedReleases& judged, Violations& violations)
       : change_(change),
         life_(life),
         history_(history),
-        world_(world),
+        facts_(facts),
         judged_(judged),
         violations_(violations),
         configs_(history.ConfigsFor(change.commit.key.ns, life, change.commit.version)),
-        cluster_configs_(history.cluster_config().During(life.created - world.timing.watch_lag,
+        cluster_configs_(history.cluster_config().During(life.created - facts.timing.watch_lag,
                                                          change.commit.version)) {}
 
   void Run() {
@@ -66,9 +66,9 @@ class Judge {
       return;
     }
     if (history_.had_policies()) return NotJudged("scheduling policies");
-    Placement placed = IsPlaced(change_, life_, history_, world_);
+    Placement placed = IsPlaced(change_, life_, history_, facts_);
     bool bare = OnlyRemovesGates(change_.before, change_.after);
-    bool refused = world_.refusals.Between(change_.commit.user, change_.commit.key, life_.created,
+    bool refused = facts_.refusals.Between(change_.commit.user, change_.commit.key, life_.created,
                                            change_.commit.at);
     if (bare && (placed != Placement::kYes || refused)) {
       ++judged_.bare;
@@ -329,10 +329,10 @@ class Judge {
   std::optional<std::set<Common>> CommonDuring(const std::vector<PodImage>& images) {
     std::vector<std::vector<Image>> chosen = {{}};
     for (const PodImage& image : images) {
-      const Timing& timing = world_.timing;
+      const Timing& timing = facts_.timing;
       Time from = life_.created - (image.always_pull ? Time::zero() : timing.tag_cache);
       std::vector<Image> found =
-          world_.images.Found(image.reference, from, change_.commit.at, timing.stale_images);
+          facts_.images.Found(image.reference, from, change_.commit.at, timing.stale_images);
       std::vector<std::vector<Image>> next;
       for (const std::vector<Image>& one : chosen) {
         for (const Image& what : found) {
@@ -350,11 +350,11 @@ class Judge {
   }
 
   bool MayFail(const std::vector<PodImage>& images) {
-    Time from = change_.commit.at - world_.timing.inspection_lag;
+    Time from = change_.commit.at - facts_.timing.inspection_lag;
     bool has_secrets = !kube::ListAt(change_.before, "spec.imagePullSecrets").empty();
-    if (has_secrets && world_.secret_faults.Overlap(from, change_.commit.at)) return true;
+    if (has_secrets && facts_.secret_faults.Overlap(from, change_.commit.at)) return true;
     return std::any_of(images.begin(), images.end(), [&](const PodImage& image) {
-      return world_.images.MayFail(image.reference, std::max(from, Time::zero()),
+      return facts_.images.MayFail(image.reference, std::max(from, Time::zero()),
                                    change_.commit.at);
     });
   }
@@ -362,7 +362,7 @@ class Judge {
   const PodChange& change_;
   const PodLife& life_;
   const History& history_;
-  const World& world_;
+  const Facts& facts_;
   JudgedReleases& judged_;
   Violations& violations_;
   const SharedConfigs configs_;
@@ -372,7 +372,7 @@ class Judge {
 }  // namespace
 
 void CheckRelease(const PodChange& change, const PodLife& life, const History& history,
-                  const World& world, JudgedReleases& judged, Violations& violations) {
+                  const Facts& facts, JudgedReleases& judged, Violations& violations) {
   bool decides = change.RemovesGate() || (IsFirstDecision(change) && ChangesPlacement(change));
   if (!change.writer.IsOurs() || !decides) return;
   if (life.first_decision && !change.RemovesGate()) {
@@ -380,7 +380,7 @@ void CheckRelease(const PodChange& change, const PodLife& life, const History& h
         At(change.commit, "I2",
            change.writer.Describe() + " decided the pod again before its last gate"));
   }
-  Judge(change, life, history, world, judged, violations).Run();
+  Judge(change, life, history, facts, judged, violations).Run();
 }
 
-}  // namespace sim
+}  // namespace sim::checker

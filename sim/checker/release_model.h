@@ -18,7 +18,7 @@
 
 #include "sim/checker/gating_model.h"
 
-namespace sim {
+namespace sim::checker {
 
 // What was judged, so that a model that judges nothing is noticed.
 struct JudgedReleases {
@@ -32,6 +32,6 @@ struct JudgedReleases {
 // Judges a write by a program of the product that removes a gate, or that decides about a pod with
 // gates of other controllers. `history`: before the commit.
 void CheckRelease(const PodChange& change, const PodLife& life, const History& history,
-                  const World& world, JudgedReleases& judged, Violations& violations);
+                  const Facts& facts, JudgedReleases& judged, Violations& violations);
 
-}  // namespace sim
+}  // namespace sim::checker

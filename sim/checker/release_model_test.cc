@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -167,7 +167,7 @@ TEST_F(ReleaseModel, RequirementByTheImages) {
 }
 
 TEST_F(ReleaseModel, ImageThatHasChanged) {
-  run_.world().images.SetPlatforms(kImage, run_.now() - 10s, kAmdImage);
+  run_.facts().images.SetPlatforms(kImage, run_.now() - 10s, kAmdImage);
   Json early = run_.CreatePod(Pod("early"));
   Json earlier = run_.CreatePod(Pod("earlier"));
   run_.Advance(5min);
@@ -180,8 +180,8 @@ TEST_F(ReleaseModel, ImageThatHasChanged) {
 }
 
 TEST_F(ReleaseModel, StaleImageOnlyWhileTheRegistryFails) {
-  run_.world().images.SetPlatforms(kImage, run_.now() + 1min, kAmdImage);
-  run_.world().images.SetRegistry("r.io", run_.now() + 5min, Registry::kFails);
+  run_.facts().images.SetPlatforms(kImage, run_.now() + 1min, kAmdImage);
+  run_.facts().images.SetRegistry("r.io", run_.now() + 5min, Registry::kFails);
   run_.Advance(4min);
   Json before = run_.CreatePod(Pod("before"));
   EXPECT_THAT(Controller(Required(before, kBoth)), ElementsAre("I4")) << run_.Described();
@@ -209,7 +209,7 @@ TEST_F(ReleaseModel, FailureOfARegistryThatAnswered) {
 
 TEST_F(ReleaseModel, FallbackArchitecture) {
   run_.SetCluster({{"fallbackArchitecture", "arm64"}});
-  run_.world().images.SetRegistry("r.io", run_.now(), Registry::kFails);
+  run_.facts().images.SetRegistry("r.io", run_.now(), Registry::kFails);
   run_.Advance(1min);
   Json first = run_.CreatePod(Pod("web-1")), second = run_.CreatePod(Pod("web-2"));
   run_.Advance(2min);
@@ -221,7 +221,7 @@ TEST_F(ReleaseModel, FallbackArchitecture) {
 }
 
 TEST_F(ReleaseModel, ErrorIsClearedBySuccess) {
-  run_.world().images.SetRegistry("r.io", run_.now(), Registry::kFlaky);
+  run_.facts().images.SetRegistry("r.io", run_.now(), Registry::kFlaky);
   Json first = run_.WritePod(kController, Failed(run_.CreatePod(Pod("web-1")), 1));
   Json second = run_.WritePod(kController, Failed(run_.CreatePod(Pod("web-2")), 1));
   Json right = Required(first, kBoth);
@@ -271,7 +271,7 @@ TEST_F(ReleaseModel, ShardRecordsWhoseTolerationsApply) {
 TEST_F(ReleaseModel, NoTolerationsWithoutInspection) {
   run_.SetCluster({{"plugins", {{"architectureTolerations", {{"enabled", true}}}}},
                    {"fallbackArchitecture", "arm64"}});
-  run_.world().images.SetRegistry("r.io", run_.now(), Registry::kFails);
+  run_.facts().images.SetRegistry("r.io", run_.now(), Registry::kFails);
   run_.Advance(1min);
   Json pod = run_.CreatePod(Pod("web"));
   run_.Advance(2min);
@@ -282,4 +282,4 @@ TEST_F(ReleaseModel, NoTolerationsWithoutInspection) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

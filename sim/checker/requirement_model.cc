@@ -9,7 +9,7 @@
 #include "kube/types/list_at.h"
 #include "sim/checker/pod_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // docs/reference.md, Limits: architectures in the requirement of a pod.
@@ -374,4 +374,4 @@ std::multiset<std::string> AddedTolerations(const Json& before, const Json& afte
   return added;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

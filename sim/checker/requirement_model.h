@@ -15,7 +15,7 @@
 #include "sim/checker/configs.h"
 #include "sim/checker/image_truth.h"
 
-namespace sim {
+namespace sim::checker {
 
 using Architectures = std::set<std::string>;
 
@@ -82,4 +82,4 @@ std::multiset<std::string> TolerationsFor(const TolerationPlugin& plugin, const 
                                           const Architectures& architectures);
 std::multiset<std::string> AddedTolerations(const Json& before, const Json& after);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -6,7 +6,7 @@
 
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using testing::ElementsAre;
@@ -200,4 +200,4 @@ TEST(Tolerations, ForTaintsThatAreNotTolerated) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

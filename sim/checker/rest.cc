@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/checker/rest.h"
 
-namespace sim {
+namespace sim::checker {
 
 void CheckAtRest(const Commit& commit, const Writer& writer, Violations& violations) {
   if (!writer.IsOurs() || IsOf(commit, "coordination.k8s.io", "leases")) return;
@@ -9,4 +9,4 @@ void CheckAtRest(const Commit& commit, const Writer& writer, Violations& violati
       At(commit, "rest", writer.Describe() + " wrote it (" + commit.verb + ") at rest"));
 }
 
-}  // namespace sim
+}  // namespace sim::checker

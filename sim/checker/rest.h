@@ -5,9 +5,9 @@
 #include "sim/checker/violation.h"
 #include "sim/checker/writer.h"
 
-namespace sim {
+namespace sim::checker {
 
 // A commit after the time when everything was done.
 void CheckAtRest(const Commit& commit, const Writer& writer, Violations& violations);
 
-}  // namespace sim
+}  // namespace sim::checker

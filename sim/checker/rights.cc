@@ -9,7 +9,7 @@
 #include "kube/types/list_at.h"
 #include "sim/checker/user_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 // Where a right holds.
@@ -192,7 +192,7 @@ void RightsRule::CheckAuthority(const Commit& commit, Violations& violations) {
 bool RightsRule::IsBound(std::string_view role, Time at) const {
   auto found = bindings_.find(role);
   if (found == bindings_.end()) return false;
-  return found->second == Time::max() || at <= found->second + world_.timing.rights_lag;
+  return found->second == Time::max() || at <= found->second + facts_.timing.rights_lag;
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -9,11 +9,11 @@
 #include "sim/checker/violation.h"
 #include "sim/checker/writer.h"
 
-namespace sim {
+namespace sim::checker {
 
 class RightsRule {
  public:
-  explicit RightsRule(const World& world) : world_(world) {}
+  explicit RightsRule(const Facts& facts) : facts_(facts) {}
 
   void Check(const Commit& commit, const Writer& writer, Violations& violations);
 
@@ -23,11 +23,11 @@ class RightsRule {
   void CheckAuthority(const Commit& commit, Violations& violations);
   bool IsBound(std::string_view role, Time at) const;
 
-  const World& world_;
+  const Facts& facts_;
   // The ClusterRoleBindings of plugins: since when they are deleted; Time::max() while they exist.
   std::map<std::string, Time, std::less<>> bindings_;
   // ca.crt of a shard's Secret -> its namespace.
   std::map<std::string, std::string> authorities_;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -6,7 +6,7 @@
 
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using testing::Contains;
@@ -143,4 +143,4 @@ TEST(Rights, OneAuthorityForEachNamespace) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

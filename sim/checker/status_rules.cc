@@ -6,7 +6,7 @@
 #include "api/names.h"
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 
 void StatusRules::Add(const Commit& commit) {
   if (!IsOf(commit, api::kGroup, "podplacementconfigs")) return;
@@ -29,9 +29,9 @@ void StatusRules::Add(const Commit& commit) {
 
 void StatusRules::Finish(const EndOfRun& end, const History& history,
                          Violations& violations) const {
-  const auto* own = history.NamespaceOf(world_.operator_namespace);
+  const auto* own = history.NamespaceOf(facts_.operator_namespace);
   if (own != nullptr && (own->Latest().deleting || !own->Latest().exists)) return;
-  const Time settled = end.at - world_.timing.rollout;
+  const Time settled = end.at - facts_.timing.rollout;
   if (end.faults_ended > settled) return;
   auto report = [&](const kube::ObjectKey& key, const std::string& text) {
     violations.push_back({"status", "podplacementconfigs " + key.ToString(), text, 0, end.at});
@@ -60,4 +60,4 @@ void StatusRules::Finish(const EndOfRun& end, const History& history,
   }
 }
 
-}  // namespace sim
+}  // namespace sim::checker

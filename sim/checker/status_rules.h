@@ -9,11 +9,11 @@
 
 #include "sim/checker/end_checks.h"
 
-namespace sim {
+namespace sim::checker {
 
 class StatusRules {
  public:
-  explicit StatusRules(const World& world) : world_(world) {}
+  explicit StatusRules(const Facts& facts) : facts_(facts) {}
 
   void Add(const Commit& commit);
   void Finish(const EndOfRun& end, const History& history, Violations& violations) const;
@@ -27,8 +27,8 @@ class StatusRules {
     Time changed{};
   };
 
-  const World& world_;
+  const Facts& facts_;
   std::map<kube::ObjectKey, Status> statuses_;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

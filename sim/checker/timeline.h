@@ -8,7 +8,7 @@
 
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 template <typename T>
 class Timeline {
@@ -48,4 +48,4 @@ class Timeline {
   std::vector<Change> changes_;
 };
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -10,7 +10,7 @@
 #include "sim/checker/timeline.h"
 #include "sim/checker/writer.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -131,19 +131,19 @@ TEST(Configs, Periods) {
 }
 
 TEST(Writers, ByServiceAccount) {
-  World world;
+  Facts facts;
   auto program = [&](const std::string& ns, const std::string& name) {
-    return WriterOf("system:serviceaccount:" + ns + ":" + name, world).program;
+    return WriterOf("system:serviceaccount:" + ns + ":" + name, facts).program;
   };
-  EXPECT_EQ(program(world.operator_namespace, "multiarch-tuning-operator"), Program::kOperator);
-  EXPECT_EQ(program(world.operator_namespace, "pod-placement-controller"),
+  EXPECT_EQ(program(facts.operator_namespace, "multiarch-tuning-operator"), Program::kOperator);
+  EXPECT_EQ(program(facts.operator_namespace, "pod-placement-controller"),
             Program::kClusterController);
   EXPECT_EQ(program("shop", "pod-placement-controller"), Program::kOther);
   EXPECT_EQ(program("shop", "pod-placement-shard-controller"), Program::kShard);
-  EXPECT_EQ(WriterOf("alice", world).program, Program::kOther);
-  EXPECT_EQ(WriterOf("system:serviceaccount:shop:pod-placement-shard-controller", world).ns,
+  EXPECT_EQ(WriterOf("alice", facts).program, Program::kOther);
+  EXPECT_EQ(WriterOf("system:serviceaccount:shop:pod-placement-shard-controller", facts).ns,
             "shop");
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "kube/types/list_at.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -346,4 +346,4 @@ bool OnlyRemovesGates(const Json& before, const Json& after) {
   return OtherGates(before) == OtherGates(after) && a.pod() == b.pod();
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -9,7 +9,7 @@
 #include "sim/checker/pod_fields.h"
 #include "sim/checker/violation.h"
 
-namespace sim {
+namespace sim::checker {
 
 // `policies`: scheduling policies exist, whose criteria the cluster controller may add.
 void CheckUserFields(const PodChange& change, bool policies, Violations& violations);
@@ -25,4 +25,4 @@ std::string DescribeDifference(const Json& before, const Json& after);
 // Whether a write only removes gates of the operator and sets their labels.
 bool OnlyRemovesGates(const Json& before, const Json& after);
 
-}  // namespace sim
+}  // namespace sim::checker

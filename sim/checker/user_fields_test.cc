@@ -7,7 +7,7 @@
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using testing::Contains;
@@ -191,4 +191,4 @@ TEST(UserFieldsText, NamesTheFirstDifferences) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-namespace sim {
+namespace sim::checker {
 
 std::string Describe(const Violation& violation) {
   char time[32];
@@ -19,4 +19,4 @@ Violation At(const Commit& commit, std::string rule, std::string text) {
           commit.version, commit.at};
 }
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -9,7 +9,7 @@
 
 #include "sim/checker/commit.h"
 
-namespace sim {
+namespace sim::checker {
 
 struct Violation {
   // "I1" to "I8", or a rule of the documents without a number: "inspection", "rest", "events".
@@ -33,4 +33,4 @@ std::string Describe(const Violation& violation);
 // A violation that `commit` shows.
 Violation At(const Commit& commit, std::string rule, std::string text);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -5,7 +5,7 @@
 
 #include "api/names.h"
 
-namespace sim {
+namespace sim::checker {
 
 std::string Writer::Describe() const {
   switch (program) {
@@ -27,7 +27,7 @@ std::string Writer::Describe() const {
   return "";
 }
 
-Writer WriterOf(std::string_view user, const World& world) {
+Writer WriterOf(std::string_view user, const Facts& facts) {
   constexpr std::string_view kPrefix = "system:serviceaccount:";
   if (!user.starts_with(kPrefix)) return {};
   user.remove_prefix(kPrefix.size());
@@ -35,7 +35,7 @@ Writer WriterOf(std::string_view user, const World& world) {
   if (colon == std::string_view::npos) return {};
   std::string ns(user.substr(0, colon));
   std::string_view name = user.substr(colon + 1);
-  if (ns == world.operator_namespace) {
+  if (ns == facts.operator_namespace) {
     constexpr std::pair<std::string_view, Program> kCluster[] = {
         {"multiarch-tuning-operator", Program::kOperator},
         {api::kControllerName, Program::kClusterController},
@@ -50,4 +50,4 @@ Writer WriterOf(std::string_view user, const World& world) {
   return {};
 }
 
-}  // namespace sim
+}  // namespace sim::checker

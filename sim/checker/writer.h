@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "sim/checker/world.h"
+#include "sim/checker/facts.h"
 
-namespace sim {
+namespace sim::checker {
 
 enum class Program {
   kOther,
@@ -31,6 +31,6 @@ struct Writer {
   std::string Describe() const;
 };
 
-Writer WriterOf(std::string_view user, const World& world);
+Writer WriterOf(std::string_view user, const Facts& facts);
 
-}  // namespace sim
+}  // namespace sim::checker

@@ -78,7 +78,7 @@ std::optional<kube::Duration> Faults::OfFrame(std::string_view process) {
 }
 
 bool Faults::Is(FaultKind kind, std::string_view process) {
-  for (const Fault& fault : active_) {
+  for (const auto& [number, fault] : active_) {
     if (fault.kind == kind && process.starts_with(fault.of) && random_.OnceIn(fault.once_in))
       return true;
   }

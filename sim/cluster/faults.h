@@ -2,17 +2,18 @@
 // Faults: what happens to the calls and watches of each process on the way to the API server.
 //
 //   Faults faults(random.Fork());
-//   faults.Begin({.kind = FaultKind::kLostReplies, .of = "shard/", .once_in = 3});
+//   int id = faults.Begin({.kind = FaultKind::kLostReplies, .of = "shard/", .once_in = 3});
 //   CallFate fate = faults.OfCall("shard/ns-1", request);
-//   faults.End();                       // of all
+//   faults.End(id);
 //
 // Without a fault, travel takes some milliseconds. Thread: the Loop's.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
@@ -65,7 +66,13 @@ class Faults {
  public:
   explicit Faults(Random random) : random_(random) {}
 
-  void Begin(Fault fault) { active_.push_back(std::move(fault)); }
+  // Its number.
+  int Begin(Fault fault) {
+    active_.emplace(++last_, std::move(fault));
+    return last_;
+  }
+  void End(int fault) { active_.erase(fault); }
+  // Of all.
   void End() { active_.clear(); }
 
   CallFate OfCall(std::string_view process, const kube::ApiRequest& request);
@@ -77,7 +84,8 @@ class Faults {
   bool Is(FaultKind kind, std::string_view process);
 
   Random random_;
-  std::vector<Fault> active_;
+  std::map<int, Fault> active_;
+  int last_ = 0;
 };
 
 }  // namespace sim

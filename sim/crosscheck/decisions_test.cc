@@ -21,7 +21,7 @@
 #include "scheduling-policies/pod_json.h"
 #include "sim/checker/testing/run.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -59,7 +59,7 @@ class Scene {
     Create(pod);
     if (placement::HasGate(pod, api::kLocalGate) && OneIn(2)) ReleaseLocally(pod);
     bool failed = OneIn(5);
-    if (failed) run_.world().images.SetRegistry("r.io", Time::zero(), Registry::kFails);
+    if (failed) run_.facts().images.SetRegistry("r.io", Time::zero(), Registry::kFails);
     run_.Advance(2min);
     ReleaseFromCluster(pod, failed);
     if (placement::HasGate(pod, api::kClusterGate)) {
@@ -107,7 +107,7 @@ class Scene {
       platforms.platforms.push_back({.os = os, .architecture = architecture});
     }
     std::sort(platforms.platforms.begin(), platforms.platforms.end());
-    run_.world().images.SetPlatforms(reference, run_.now(), image);
+    run_.facts().images.SetPlatforms(reference, run_.now(), image);
     images_[reference] = std::make_shared<const placement::ImagePlatforms>(platforms);
   }
 
@@ -277,4 +277,4 @@ TEST(Decisions, OfTheProductAreThoseOfTheDocuments) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace sim::checker

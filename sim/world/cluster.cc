@@ -56,6 +56,7 @@ Cluster::Cluster(uint64_t seed, ClusterOptions options)
                    }),
       collector_(world_.loop(), world_.store(), world_.random().Fork()) {
   world_.store().Observe([this](const kube::StoreCommit& commit) {
+    if (options_.observer) options_.observer(world_, commit);
     deployments_.OnCommit(commit);
     collector_.OnCommit(commit);
   });

@@ -9,12 +9,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kube/base/error.h"
 #include "kube/client/client.h"
+#include "kube/testing/store_commit.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 #include "sim/base/process.h"
@@ -29,6 +31,8 @@ struct ClusterOptions {
   int operators = 1;
   // Of the operator.
   std::string ns = "operator";
+  // Of all commits; may be empty.
+  std::function<void(World& world, const kube::StoreCommit& commit)> observer = {};
 };
 
 class Cluster {

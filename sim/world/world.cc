@@ -38,13 +38,19 @@ World::World(uint64_t seed)
     admission_.OnCommit(commit);
     api_server_.Wake();
   });
-  store_.Admit(
-      [this](kube::AdmissionAttributes asked) { return admission_.Admit(std::move(asked)); });
+  store_.Admit([this](kube::AdmissionAttributes asked) { return Admit(std::move(asked)); });
 }
 
 World::~World() {
   kube::SetSeedSource(nullptr);
   delete std::exchange(seeds, nullptr);
+}
+
+kube::Async<kube::Admitted> World::Admit(kube::AdmissionAttributes asked) {
+  kube::Result<void> allowed = guard_ ? guard_(asked) : kube::Ok();
+  if (!allowed) co_return allowed.error();
+  kube::Result<kube::Admitted> admitted = co_await admission_.Admit(std::move(asked));
+  co_return admitted;
 }
 
 void World::CreateNamespaces(const std::vector<std::string>& names) {

@@ -13,11 +13,15 @@
 // One thread. The same seed gives the same run.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/testing/fake_admission.h"
 #include "kube/testing/fake_store.h"
 #include "kube/testing/trusted_calls.h"
 #include "sim/base/loop.h"
@@ -54,12 +58,17 @@ class World {
   kube::TrustedCalls& admin() { return admin_; }
 
   void CreateNamespaces(const std::vector<std::string>& names);
+  // Called for each write of a caller before its admission, which an error refuses.
+  using Guard = std::function<kube::Result<void>(const kube::AdmissionAttributes&)>;
+  void SetGuard(Guard guard) { guard_ = std::move(guard); }
   // It is not started.
   Process& AddProcess(ClientIdentity identity, Process::Main main);
 
   void Pass(kube::Duration time) { loop_.RunUntil(loop_.now() + time); }
 
  private:
+  kube::Async<kube::Admitted> Admit(kube::AdmissionAttributes asked);
+
   Random random_;
   Loop loop_;
   std::unique_ptr<Loop::Lane> lane_;
@@ -71,6 +80,7 @@ class World {
   Services services_;
   SecretFiles secret_files_;
   Admission admission_;
+  Guard guard_;
   kube::TrustedCalls admin_;
   std::vector<std::unique_ptr<Process>> processes_;
 };

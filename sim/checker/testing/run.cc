@@ -9,7 +9,7 @@
 #include "kube/types/list_at.h"
 #include "sim/checker/pod_fields.h"
 
-namespace sim {
+namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,10 +23,10 @@ Json& NodeAffinity(Json& pod) { return pod["spec"]["affinity"]["nodeAffinity"]; 
 }  // namespace
 
 TestRun::TestRun() {
-  world_.images.SetPlatforms(
+  facts_.images.SetPlatforms(
       kImage, 0s,
       Image{.platforms = {{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}}});
-  SetNamespace(world_.operator_namespace, Json::object());
+  SetNamespace(facts_.operator_namespace, Json::object());
   SetNamespace("shop", Json::object());
   SetCluster(Json::object());
   Advance(1min);
@@ -245,4 +245,4 @@ Json Failed(Json pod, int attempts) {
   return Annotated(std::move(pod), std::string(api::kInspectErrorAnnotation), "503");
 }
 
-}  // namespace sim
+}  // namespace sim::checker

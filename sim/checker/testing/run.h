@@ -17,7 +17,7 @@
 
 #include "sim/checker/checker.h"
 
-namespace sim {
+namespace sim::checker {
 
 inline constexpr char kOperatorUser[] =
     "system:serviceaccount:openshift-multiarch-tuning-operator:multiarch-tuning-operator";
@@ -42,7 +42,7 @@ class TestRun {
 
   void Advance(Time time) { now_ += time; }
   Time now() const { return now_; }
-  World& world() { return world_; }
+  Facts& facts() { return facts_; }
   Checker& checker() { return checker_; }
   const JudgedReleases& judged() const { return checker_.judged(); }
 
@@ -76,8 +76,8 @@ class TestRun {
  private:
   using Id = std::tuple<std::string, std::string, std::string, std::string>;
 
-  World world_;
-  Checker checker_{world_};
+  Facts facts_;
+  Checker checker_{facts_};
   std::map<Id, Json> objects_;
   std::map<std::string, int64_t> generations_;
   uint64_t version_ = 0;
@@ -111,4 +111,4 @@ Json Placed(Json pod, std::vector<std::string> architectures);
 // A pod whose images could not be inspected, after these attempts.
 Json Failed(Json pod, int attempts);
 
-}  // namespace sim
+}  // namespace sim::checker

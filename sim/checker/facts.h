@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// World: what the checker is told besides the commits. The simulation, or the recorder of real
+// Facts: what the checker is told besides the commits. The simulation, or the recorder of real
 // processes, fills it while the run goes on.
 #pragma once
 
@@ -13,7 +13,7 @@
 #include "sim/checker/commit.h"
 #include "sim/checker/image_truth.h"
 
-namespace sim {
+namespace sim::checker {
 
 // Bounds of times. Those with a source in a document have its value; the others depend on the
 // faults of the run.
@@ -87,7 +87,7 @@ class Periods {
   std::vector<std::pair<Time, Time>> periods_;
 };
 
-struct World {
+struct Facts {
   std::string operator_namespace = std::string(api::kDefaultOperatorNamespace);
   // --excluded-namespaces of the operator, without the "*".
   std::vector<std::string> excluded_prefixes = {};
@@ -97,9 +97,11 @@ struct World {
   Periods secret_faults = {};
   // Writes of announcements may fail.
   Periods announcement_faults = {};
+  // When a process of the cluster controller ended: with its name, the next one keeps the Lease.
+  std::vector<Time> controller_ends = {};
   // Since when there is no fault, and every operand may run; Time::max(): there are faults.
   Time calm_since = Time::max();
   Timing timing = {};
 };
 
-}  // namespace sim
+}  // namespace sim::checker

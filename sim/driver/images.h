@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The images that pods of plans have.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// What they are for at the start of a run; an empty set: the registry does not have it.
+const std::map<std::string, std::set<std::string>>& Images();
+std::vector<std::string> ImageNames();
+const std::vector<std::string>& RegistryHosts();
+
+}  // namespace sim

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/driver/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "kube/types/kinds.h"
+#include "sim/driver/maker.h"
+#include "sim/driver/operations.h"
+#include "sim/driver/pod_traits.h"
+#include "sim/driver/stage.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+using checker::Time;
+
+// A container that was killed often starts after five minutes.
+constexpr kube::Duration kRecovery = 10min;
+// The bounds of the end checks (sim/checker/facts.h), and teardowns.
+constexpr kube::Duration kSettle = 6min;
+constexpr kube::Duration kProbe = 4min;
+constexpr kube::Duration kRest = 1min;
+
+// Bounds of times, by what the plan breaks.
+checker::Timing TimingOf(const Plan& plan) {
+  checker::Timing timing;
+  Time longest{};
+  bool breaks = false;
+  for (const Step& step : plan.steps) {
+    if (!FindOperation(step.operation)->is_fault) continue;
+    breaks = true;
+    if (auto found = step.with.find("for"); found != step.with.end())
+      longest = std::max(longest, Time(std::chrono::seconds(found->get<int64_t>())));
+    if (auto found = step.with.find("percent"); found != step.with.end())
+      timing.fastest_clock = std::max(timing.fastest_clock, found->get<double>() / 100);
+  }
+  if (!breaks) return timing;
+  timing.watch_lag += longest + 60s;
+  timing.admission_lag += 60s;
+  timing.inspection_lag += longest;
+  timing.rights_lag += longest;
+  return timing;
+}
+
+void PlaySteps(const Plan& plan, Stage& stage, Outcome& outcome, const Tell& tell) {
+  Loop& loop = stage.world().loop();
+  for (const Step& step : plan.steps) {
+    const Operation* operation = FindOperation(step.operation);
+    ++outcome.operations[step.operation];
+    loop.At(Loop::kBegin + step.at, [&stage, &step, &tell, operation] {
+      if (tell) tell(DescribeStep(step));
+      operation->apply(stage, step.with);
+    });
+  }
+  loop.RunUntil(Loop::kBegin + plan.length);
+}
+
+// Passes time until every program runs.
+void Recover(Stage& stage, Outcome& outcome) {
+  stage.Heal();
+  for (kube::Duration passed{}; !stage.IsCalm() && passed < kRecovery; passed += 1s)
+    stage.world().Pass(1s);
+  if (stage.IsCalm()) return;
+  outcome.violations.push_back(
+      {"recovery", "programs",
+       "not all run ten minutes after the last fault: " + stage.DescribeMissing(), 0, stage.now()});
+}
+
+// Pods of authors who do not know what happened before.
+void Probe(Stage& stage) {
+  for (const std::string& ns : Maker::Namespaces())
+    stage.Create(kube::kPods, PodOf({ns, "probe"}, {"r.io/both:1"}, {"TeamRed"}));
+}
+
+}  // namespace
+
+Outcome Play(const Plan& plan, const Tell& tell) {
+  Outcome outcome;
+  Stage stage(plan, tell);
+  stage.facts().timing = TimingOf(plan);
+  PlaySteps(plan, stage, outcome, tell);
+  Recover(stage, outcome);
+  const Time faults_ended = stage.now();
+  stage.world().Pass(kSettle);
+  Probe(stage);
+  stage.world().Pass(kProbe);
+  checker::Checker& checker = stage.feed().checker();
+  checker.BeginRest();
+  stage.world().Pass(kRest);
+  checker::EventCounters counters;
+  // What the queue of a program had when it ended is not known.
+  if (!stage.all_events_known()) counters.dropped = std::numeric_limits<uint64_t>::max() / 2;
+  checker.Finish({.at = stage.now(), .faults_ended = faults_ended}, counters);
+
+  const auto& violations = checker.violations();
+  outcome.violations.insert(outcome.violations.end(), violations.begin(), violations.end());
+  outcome.hash = stage.feed().hash();
+  outcome.virtual_seconds = std::chrono::duration<double>(stage.now()).count();
+  outcome.commits = checker.commits();
+  outcome.handlers = stage.world().loop().handlers();
+  outcome.accepted = stage.accepted();
+  outcome.refused = stage.refused();
+  outcome.judged = checker.judged().judged;
+  outcome.bare = checker.judged().bare;
+  for (const auto& [reason, count] : checker.judged().not_judged)
+    outcome.not_judged[reason] += count;
+  return outcome;
+}
+
+}  // namespace sim

@@ -156,7 +156,7 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
   auto states = StatesOf(ns, history, from, commit.version);
   static const NamespaceConfigs kNone;
   std::vector<const NamespaceConfigs*> namespace_configs = {&kNone};
-  const Time kept_from = commit.at - world.timing.preferences_kept;
+  const Time kept_from = commit.at - facts.timing.preferences_kept;
   bool any_preference =
       std::any_of(cluster_configs.begin(), cluster_configs.end(),
                   [](const auto* config) { return !(*config)->preferences.empty(); });

@@ -16,7 +16,7 @@
 
 #include "cluster-controller/inspection_metrics.h"
 #include "cluster-controller/inspection_queue.h"
-#include "cluster-controller/node_images.h"
+#include "cluster-controller/nodes/node_images.h"
 #include "cluster-controller/pull_secrets.h"
 #include "inspection/config/account_tokens.h"
 #include "inspection/inspector.h"

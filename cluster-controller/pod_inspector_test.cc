@@ -8,10 +8,10 @@
 #include <set>
 
 #include "cluster-controller/inspection_queue.h"
-#include "cluster-controller/node_images.h"
+#include "cluster-controller/nodes/node_images.h"
+#include "cluster-controller/nodes/testing/node_with_images.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
-#include "cluster-controller/testing/node_with_images.h"
 #include "inspection/config/credentials.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/base/task_group.h"

@@ -27,7 +27,7 @@
 #include "api/names.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
-#include "cluster-controller/offered_architectures.h"
+#include "cluster-controller/nodes/offered_architectures.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"

@@ -13,7 +13,7 @@
 #include "api/names.h"
 #include "api/node_offers.h"
 #include "api/testing/make_config.h"
-#include "cluster-controller/offered_architectures.h"
+#include "cluster-controller/nodes/offered_architectures.h"
 #include "cluster-controller/testing/fake_additions.h"
 #include "cluster-controller/testing/pod_reconciler_fixture.h"
 #include "kube/base/clock.h"

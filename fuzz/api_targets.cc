@@ -8,7 +8,7 @@
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "api/validation.h"
-#include "cluster-controller/node_image_index.h"
+#include "cluster-controller/nodes/node_image_index.h"
 #include "fuzz/base/bytes.h"
 #include "fuzz/base/patched.h"
 #include "fuzz/base/user_settings.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/names.h"
-#include "cluster-controller/testing/node_with_images.h"
+#include "cluster-controller/nodes/testing/node_with_images.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"

@@ -336,6 +336,23 @@ class CloudRegistriesFlow : public CredentialsWithoutSecretsFlow {
                               {"metadata", {{"name", "identity-of-eks"}}},
                               {"spec", {{"policyName", "identity-of-eks"}}}});
   }
+  // API servers learn of a policy with a delay, and the controller's pods must have its variables.
+  // By a pod of an account with the same name.
+  static Condition IdentityPolicyApplies() {
+    return {"pods of the controller get an identity", [](Scene& scene) -> Result<> {
+              Json pod = MakePod("identity").Image("example.com/app:1").Build();
+              pod["spec"]["serviceAccountName"] = api::kControllerName;
+              pod["spec"]["containers"][0]["env"] = Json::array({{{"name", "A"}}});
+              kube::ApiRequest request{.method = kube::Method::kPost,
+                                       .target = kPods.Path(scene.ns()) + "?dryRun=All",
+                                       .content_type = std::string(kube::kJson),
+                                       .body = kube::DumpJson(pod)};
+              auto answer = scene.cluster().Run(scene.cluster().client().Call(request));
+              if (!answer) return answer.error();
+              if (answer->body.find("AWS_ROLE_ARN") != std::string::npos) return Ok();
+              return Error::NotFound("the API server does not apply the policy yet");
+            }};
+  }
 };
 
 TEST_F(CloudRegistriesFlow, TheControllersIdentityServesPodsWithoutSecrets) {
@@ -361,13 +378,15 @@ TEST_F(CloudRegistriesFlow, TheControllersIdentityServesPodsWithoutSecrets) {
   ASSERT_TRUE(done) << done.error();
   done = CreateIdentityPolicy(Write("token", inspection::kFakePodToken), clouds.metadata_host());
   ASSERT_TRUE(done) << done.error();
+  Flow flow(scene(), "a registry of a cloud");
+  flow.Do(CreateAccount(std::string(api::kControllerName), Json::object()))
+      .Await(IdentityPolicyApplies());
   Json variable = {{"name", "HTTPS_PROXY"}, {"value", proxy.url()}};
   done = SetOperator(
       {"--cloud-registries=*.dkr.ecr.us-east-1.amazonaws.com,gcr.io",
        "--controller-annotations=eks.amazonaws.com/role-arn=" + std::string(inspection::kFakeRole)},
       Json::array({variable}));
   ASSERT_TRUE(done) << done.error();
-  Flow flow(scene(), "a registry of a cloud");
   flow.Await(ControllerRuns("--cloud-registries", true), 120s);
   // A cluster without any configuration of registries. The metadata server needs no authority; that
   // of the registry is not known, so the image cannot be read.

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 
+#include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_reader.h"

@@ -19,7 +19,7 @@
 #include "api/testing/make_config.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/namespace_selection.h"
-#include "cluster-controller/node_images.h"
+#include "cluster-controller/nodes/node_images.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pull_secrets.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster-controller/offered_architectures.h"
+#include "cluster-controller/nodes/offered_architectures.h"
 
 #include <glog/logging.h>
 

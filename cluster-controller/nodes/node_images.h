@@ -17,7 +17,7 @@
 #include <optional>
 #include <string>
 
-#include "cluster-controller/node_image_index.h"
+#include "cluster-controller/nodes/node_image_index.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster-controller/node_images.h"
+#include "cluster-controller/nodes/node_images.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
 
-#include "cluster-controller/testing/node_with_images.h"
+#include "cluster-controller/nodes/testing/node_with_images.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster-controller/node_image_index.h"
+#include "cluster-controller/nodes/node_image_index.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster-controller/node_image_index.h"
+#include "cluster-controller/nodes/node_image_index.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cluster-controller/testing/node_with_images.h"
+#include "cluster-controller/nodes/testing/node_with_images.h"
 
 namespace cluster_controller {
 namespace {

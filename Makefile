@@ -10,15 +10,17 @@
 # KEEP                 with KEEP=1, the fleet of `make fleet-demo` runs on until Ctrl-C
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
 #                      of //fleet/benchmark:fleet for bench-fleet
+# SEEDS, REPLAY        how many plans `make sim` simulates (100), or a file with the one to repeat
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
 # FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
 
 CLUSTER := e2e/cluster
+SEEDS ?= 100
 FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
-.PHONY: attacks test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
+.PHONY: attacks sim test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: test-neighbours
 .PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
@@ -65,7 +67,11 @@ attacks: setup ## Try the attacks that SECURITY.md has bounds for, with figures 
 test-install: setup ## Install operator and fleet in every way, on kind
 	@e2e/test.sh install
 
-test-fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
+test-sim: ## Simulate SEEDS=N plans of operations and faults, or REPLAY=FILE, and shrink what fails
+	@bazel build //sim
+	@bazel-bin/sim/sim --minloglevel=3 --shrink $(if $(REPLAY),--replay=$(REPLAY),--seeds=$(SEEDS))
+
+fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
 	@e2e/test.sh fuzz
 
 test-asan: setup ## Run unit and integration tests with AddressSanitizer and UBSan

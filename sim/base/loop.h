@@ -50,6 +50,7 @@ class Loop {
     void Wake();
     // No handler runs until it is not held any more.
     void Hold(bool held);
+    bool held() const { return held_; }
 
    private:
     friend class Loop;

@@ -39,6 +39,7 @@ void Process::Start() {
   outcome_.reset();
   life_ = std::make_unique<Life>(loop_, kGrace);
   life_->client_ = new_client_(*life_);
+  lives_.push_back(life_.get());
   auto ended = [this](std::exception_ptr failure, kube::Result<> outcome) {
     if (failure) std::rethrow_exception(failure);
     outcome_ = std::move(outcome);

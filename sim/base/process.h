@@ -27,6 +27,7 @@
 #include "kube/base/app.h"
 #include "kube/base/async.h"
 #include "kube/client/client.h"
+#include "kube/metrics/metrics.h"
 #include "sim/base/loop.h"
 #include "sim/base/process_clock.h"
 
@@ -46,6 +47,8 @@ class Life {
   kube::App& app() { return app_; }
   ProcessClock& clock() { return clock_; }
   ProcessClient& client() { return *client_; }
+  // The program's metrics, which can be read after its end.
+  kube::Metrics& metrics() { return metrics_; }
   Loop::Lane& lane() { return *lane_; }
   // Nothing of it happens any more.
   bool ended() const { return ended_; }
@@ -59,6 +62,7 @@ class Life {
   std::unique_ptr<Loop::Lane> lane_;
   ProcessClock clock_;
   kube::App app_;
+  kube::Metrics metrics_;
   std::unique_ptr<ProcessClient> client_;
   boost::asio::cancellation_signal stop_;
 };
@@ -86,6 +90,8 @@ class Process {
 
   // nullptr after its end.
   Life* life() { return life_.get(); }
+  // All lives, those that have ended too.
+  const std::vector<Life*>& lives() const { return lives_; }
   // How the last life that ended by itself did so; nullopt while it runs and after a Kill().
   const std::optional<kube::Result<>>& outcome() const { return outcome_; }
 
@@ -95,6 +101,7 @@ class Process {
   Main main_;
   NewClient new_client_;
   std::unique_ptr<Life> life_;
+  std::vector<Life*> lives_;
   std::optional<kube::Result<>> outcome_;
 };
 

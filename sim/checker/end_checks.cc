@@ -69,7 +69,9 @@ void CheckNoPodWaits(const EndOfRun& end, const History& history, const Facts& f
     if (waited < bound || IsRefused(key, end.at - bound, end.at, facts)) continue;
     bool by_admission = LabelOf(pod, api::kClusterGateLabel) == api::kGated ||
                         LabelOf(pod, api::kLocalGateLabel) == api::kGated;
-    if (!cluster.exists && !by_admission) continue;
+    const auto* own = history.NamespaceOf(facts.operator_namespace);
+    const bool has_controller = cluster.exists && (own == nullptr || own->Latest().exists);
+    if (!has_controller && !by_admission) continue;
     violations.push_back({"I3", "pods " + key.ToString(),
                           "is still gated, " + Seconds(waited) + " after all faults, at most " +
                               Seconds(bound) + " are allowed",
@@ -97,7 +99,9 @@ std::string Leftovers::MustBeGone(const Id& id, const EndOfRun& end, const Histo
     return "the operator's namespace is deleted";
 
   const auto& cluster = history.cluster_config();
-  bool is_operators = key.name.starts_with("multiarch-tuning-operator");
+  // The Leases of both leader elections stay (e2e/flows/removal_orders.cc).
+  bool is_operators = key.name.starts_with("multiarch-tuning-operator") ||
+                      (plural == "leases" && key.name == api::kControllerName);
   if (!cluster.Latest()->exists && long_ago(Since(cluster)) && !is_operators)
     return "there is no ClusterPodPlacementConfig";
 

@@ -94,7 +94,8 @@ kube::Async<ApiResponse> ApiClient::Call(ApiRequest request) {
   Work<ApiResponse> work = [this, request](auto reply) {
     server_.Carry(identity_.user, request, std::move(reply));
   };
-  Send<ApiResponse>(std::move(fate), std::move(work), waiting);
+  Send<ApiResponse>(std::move(fate), std::move(work), waiting,
+                    request.method != kube::Method::kGet);
   Loop::Event late = loop_.At(deadline, [this, waiting, target = request.target] {
     Deliver<ApiResponse>(waiting, Error::DeadlineExceeded(target));
   });
@@ -119,7 +120,7 @@ kube::Async<std::unique_ptr<kube::WatchStream>> ApiClient::Watch(ApiRequest requ
       Forward(frames, std::move(frame));
     }));
   };
-  Send<Opened>(std::move(fate), std::move(work), waiting);
+  Send<Opened>(std::move(fate), std::move(work), waiting, /*writes=*/false);
   Loop::Event late = loop_.At(deadline, [this, waiting, target = request.target] {
     Deliver<Opened>(waiting, Error::DeadlineExceeded(target));
   });
@@ -134,11 +135,16 @@ kube::Async<std::unique_ptr<kube::WatchStream>> ApiClient::Watch(ApiRequest requ
 }
 
 template <class T>
-void ApiClient::Send(CallFate fate, Work<T> work, std::shared_ptr<Waiting<T>> waiting) {
-  auto answer = [this, fate, waiting](Result<T> result) {
+void ApiClient::Send(CallFate fate, Work<T> work, std::shared_ptr<Waiting<T>> waiting,
+                     bool writes) {
+  auto answer = [this, fate, waiting, writes](Result<T> result) {
+    const uint64_t version = result && writes ? server_.answered_version() : 0;
+    if (fate.reply_lost && version != 0) faults_.AddLostAnswer(version);
     if (fate.reply_lost && fate.silent) return;
     if (fate.reply_lost) result = Broken();
-    auto deliver = [this, waiting, result = std::move(result)] { Deliver<T>(waiting, result); };
+    auto deliver = [this, waiting, version, result = std::move(result)] {
+      Deliver<T>(waiting, result, version);
+    };
     loop_.At(loop_.now() + fate.back, std::move(deliver));
   };
   loop_.At(loop_.now() + fate.there, [fate, work = std::move(work), answer = std::move(answer)] {
@@ -153,11 +159,20 @@ void ApiClient::Send(CallFate fate, Work<T> work, std::shared_ptr<Waiting<T>> wa
 }
 
 template <class T>
-void ApiClient::Deliver(const std::shared_ptr<Waiting<T>>& waiting, Result<T> answer) {
+void ApiClient::Deliver(const std::shared_ptr<Waiting<T>>& waiting, Result<T> answer,
+                        uint64_t version) {
+  if ((cut_ || waiting->answer || life_.lane().held()) && version != 0)
+    faults_.AddLostAnswer(version);
   if (cut_ || waiting->answer) return;
+  if (version != 0) delivered_ = {loop_.now(), version};
   waiting->answer = std::move(answer);
   waiting->timer.cancel();
   life_.lane().Wake();
+}
+
+void ApiClient::Cut() {
+  cut_ = true;
+  if (delivered_.first == loop_.now()) faults_.AddLostAnswer(delivered_.second);
 }
 
 void ApiClient::Forward(const std::shared_ptr<Frames>& frames,

@@ -10,8 +10,10 @@
 // errors. Thread: the Loop's.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "kube/base/async.h"
 #include "kube/client/client.h"
@@ -37,7 +39,7 @@ class ApiClient final : public ProcessClient {
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override;
 
   // ProcessClient
-  void Cut() override { cut_ = true; }
+  void Cut() override;
 
  private:
   using Opened = std::shared_ptr<ApiServer::Watching>;
@@ -53,9 +55,11 @@ class ApiClient final : public ProcessClient {
 
   // Sends a request with this fate.
   template <class T>
-  void Send(CallFate fate, Work<T> work, std::shared_ptr<Waiting<T>> waiting);
+  void Send(CallFate fate, Work<T> work, std::shared_ptr<Waiting<T>> waiting, bool writes);
+  // `version`: that a write has made; else 0.
   template <class T>
-  void Deliver(const std::shared_ptr<Waiting<T>>& waiting, kube::Result<T> answer);
+  void Deliver(const std::shared_ptr<Waiting<T>>& waiting, kube::Result<T> answer,
+               uint64_t version = 0);
   // A frame has left the server.
   void Forward(const std::shared_ptr<Frames>& frames,
                kube::Result<std::optional<std::string>> frame);
@@ -66,6 +70,8 @@ class ApiClient final : public ProcessClient {
   Faults& faults_;
   ClientIdentity identity_;
   bool cut_ = false;
+  // What arrived last, and when: the process may not have seen it.
+  std::pair<kube::TimePoint, uint64_t> delivered_;
 };
 
 }  // namespace sim

@@ -77,6 +77,7 @@ asio::awaitable<void> ApiServer::CarryOut(kube::Caller caller, kube::ApiRequest 
   } else {
     answer = co_await store_.Call(std::move(caller), std::move(request));
   }
+  answered_version_ = store_.resource_version();
   auto found = replies_.find(id);
   Reply reply = std::move(found->second);
   replies_.erase(found);

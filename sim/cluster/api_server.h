@@ -38,6 +38,8 @@ class ApiServer {
   ~ApiServer() { Crash(); }
 
   const std::string& name() const { return name_; }
+  // The version of the store at the latest answer; read while it is given.
+  uint64_t answered_version() const { return answered_version_; }
 
   // `reply` is called once, later. While the server is down: kUnavailable.
   void Carry(std::string user, kube::ApiRequest request, Reply reply);
@@ -68,6 +70,7 @@ class ApiServer {
   std::map<uint64_t, Reply> replies_;
   std::map<uint64_t, std::weak_ptr<Watching>> watches_;
   uint64_t last_id_ = 0;
+  uint64_t answered_version_ = 0;
 };
 
 }  // namespace sim

@@ -9,8 +9,10 @@
 // Without a fault, travel takes some milliseconds. Thread: the Loop's.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +77,10 @@ class Faults {
   // Of all.
   void End() { active_.clear(); }
 
+  // The answer to a write got lost: its caller does not know that it made this version.
+  void AddLostAnswer(uint64_t version) { lost_answers_.insert(version); }
+  const std::set<uint64_t>& lost_answers() const { return lost_answers_; }
+
   CallFate OfCall(std::string_view process, const kube::ApiRequest& request);
   // The time that a frame of a watch travels; nullopt: the watch breaks.
   std::optional<kube::Duration> OfFrame(std::string_view process);
@@ -86,6 +92,7 @@ class Faults {
   Random random_;
   std::map<int, Fault> active_;
   int last_ = 0;
+  std::set<uint64_t> lost_answers_;
 };
 
 }  // namespace sim

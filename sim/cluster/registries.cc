@@ -25,13 +25,16 @@ class Inspector final : public inspection::ImageInspector {
     co_await kube::IgnoreCancellation();
     const int generation = generation_;
     Result<Inspected> answer = co_await registries_.Ask(request.image, clock_);
+    if (answer && registries_.Refuses(request))
+      answer = Error::Unauthenticated("inspect " + request.image + ": 401 Unauthorized");
     if (answer && generation == generation_)
       known_.insert_or_assign(request.image, Known{*answer, clock_.Now() + kTagLifetime});
     co_return answer;
   }
   std::optional<Result<Inspected>> Cached(const ImageRequest& request) override {
     auto found = known_.find(request.image);
-    if (request.always_pull || found == known_.end() || found->second.until <= clock_.Now())
+    if (request.always_pull || registries_.Refuses(request) || found == known_.end() ||
+        found->second.until <= clock_.Now())
       return std::nullopt;
     return found->second.inspected;
   }
@@ -82,6 +85,12 @@ kube::Async<Inspected> Registries::Ask(std::string image, kube::Clock& clock) {
   if (!waited) co_return waited.error();
   if (hangs) co_return Error::DeadlineExceeded("inspect " + image);
   co_return Answer(image);
+}
+
+bool Registries::Refuses(const ImageRequest& request) const {
+  const std::string host = inspection::RegistryOf(request.image);
+  if (!private_.contains(host)) return false;
+  return request.keyring == nullptr || request.keyring->Match(host, "private").empty();
 }
 
 Result<Inspected> Registries::Answer(const std::string& image) const {

@@ -31,6 +31,8 @@ class Registries {
   void Set(const std::string& image, std::set<std::string> architectures);
   // The registry does not have it.
   void Remove(const std::string& image) { images_.erase(image); }
+  // Requests need credentials from now on.
+  void MakePrivate(const std::string& host) { private_.insert(host); }
   // From now on. The host is that of an image's name.
   void SetMood(const std::string& host, Mood mood) { moods_[host] = mood; }
 
@@ -39,6 +41,8 @@ class Registries {
 
   // One answer of a registry. Errors: as ImageInspector::Inspect().
   kube::Async<inspection::Inspected> Ask(std::string image, kube::Clock& clock);
+  // The registry is private, and the request has no credentials for it.
+  bool Refuses(const inspection::ImageRequest& request) const;
 
  private:
   kube::Result<inspection::Inspected> Answer(const std::string& image) const;
@@ -46,6 +50,7 @@ class Registries {
   Random random_;
   std::map<std::string, std::set<std::string>> images_;
   std::map<std::string, Mood> moods_;
+  std::set<std::string> private_;
 };
 
 }  // namespace sim

@@ -5,6 +5,7 @@
 #include "api/pod_placement_config.h"
 #include "kube/types/kinds.h"
 #include "scheduling-policies/scheduling_policy.h"
+#include "sim/driver/images.h"
 #include "sim/driver/operations.h"
 
 namespace sim {
@@ -149,6 +150,22 @@ Json NamespaceOf(const std::string& name, const std::string& stage) {
           {"metadata", {{"name", name}, {"labels", std::move(labels)}}}};
 }
 
+// With the credentials of its pods, which the author of the namespace writes next.
+void CreateNamespace(Stage& stage, const Json& with) {
+  const std::string ns = with["ns"];
+  // {"auths": {"p.io": {"auth": "a:b"}}}
+  constexpr char kCredentials[] = "eyJhdXRocyI6eyJwLmlvIjp7ImF1dGgiOiJZVHBpIn19fQ==";
+  Json secret = {{"apiVersion", "v1"},
+                 {"kind", "Secret"},
+                 {"type", "kubernetes.io/dockerconfigjson"},
+                 {"metadata", {{"namespace", ns}, {"name", kPullSecret}}},
+                 {"data", {{".dockerconfigjson", kCredentials}}}};
+  stage.Create(kube::kNamespaces, NamespaceOf(ns, with["stage"]),
+               [&stage, secret = std::move(secret)](const auto& created) {
+                 if (created) stage.Create(kube::kSecrets, secret);
+               });
+}
+
 void LabelNamespace(Stage& stage, const Json& with) {
   Json labels = {{"stage", nullptr}, {std::string(api::kExcludeLabel), nullptr}};
   if (with["stage"] != "") labels["stage"] = with["stage"];
@@ -236,10 +253,7 @@ std::vector<Operation> ConfigOperations() {
              return Json{{"ns", maker.Namespace()},
                          {"stage", maker.random().Of(Texts{"", "test"})}};
            },
-       .apply =
-           [](Stage& stage, const Json& with) {
-             stage.Create(kube::kNamespaces, NamespaceOf(with["ns"], with["stage"]));
-           }},
+       .apply = CreateNamespace},
       {.name = "DeleteNamespace",
        .weight = 2,
        .is_fault = false,

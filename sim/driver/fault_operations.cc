@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
 #include "sim/driver/images.h"
 #include "sim/driver/operations.h"
 
@@ -178,6 +179,11 @@ const std::vector<kube::Resource>& Deletable() {
   return kinds;
 }
 
+bool IsOperand(const Json& object) {
+  return kube::ObjectAt(object, "metadata.labels").value("app.kubernetes.io/managed-by", "") ==
+         "multiarch-tuning-operator";
+}
+
 Texts DeletableNames() {
   Texts names;
   for (const kube::Resource& kind : Deletable()) names.emplace_back(kind.plural);
@@ -190,7 +196,8 @@ void DeleteOperand(Stage& stage, const Json& with) {
     std::vector<Json> objects = stage.world().admin().ListJson(kind);
     std::erase_if(objects, [](const Json& object) {
       // Whoever deletes what the operator's manifests have installs it again.
-      return kube::StringAt(object, "metadata.name").starts_with("multiarch-tuning-operator");
+      return !IsOperand(object) ||
+             kube::StringAt(object, "metadata.name").starts_with("multiarch-tuning-operator");
     });
     if (objects.empty()) return;
     const Json& object = objects[with["pick"].get<size_t>() % objects.size()];
@@ -283,8 +290,11 @@ std::vector<Operation> FaultOperations() {
            [](Maker& maker) {
              Json with = SomeProcess(maker);
              with["for"] = maker.Number(10, 100);
-             with["seconds"] = maker.random().Of(std::vector<int>{1, 30, 600, 7200});
-             with["back"] = maker.random().OnceIn(2);
+             // Certificates of a clock that is ahead are trusted within five minutes.
+             const bool back = maker.random().OnceIn(2);
+             with["back"] = back;
+             with["seconds"] = maker.random().Of(back ? std::vector<int>{1, 30, 600, 7200}
+                                                      : std::vector<int>{1, 30, 240});
              return with;
            },
        .apply = JumpClock},
@@ -355,6 +365,13 @@ std::vector<Operation> FaultOperations() {
              return Json{{"version", maker.Number(1, 3)}};
            },
        .apply = Upgrade},
+      // At the end of some plans: nothing happens after it.
+      {.name = "Uninstall",
+       .weight = 0,
+       .is_fault = true,
+       .parameters = {},
+       .make = [](Maker&) { return Json(Json::object()); },
+       .apply = [](Stage& stage, const Json&) { stage.Uninstall(); }},
       {.name = "FailRegistry",
        .weight = 4,
        .is_fault = true,

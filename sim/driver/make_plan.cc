@@ -22,6 +22,7 @@ constexpr kube::Duration kShortest = 120s;
 constexpr kube::Duration kLongest = 420s;
 constexpr int kFewest = 15;
 constexpr int kMost = 90;
+constexpr uint64_t kUninstalledOnceIn = 15;
 
 void Add(Plan& plan, Maker& maker, kube::Duration at, const std::string& operation) {
   plan.steps.push_back({at, operation, FindOperation(operation)->make(maker)});
@@ -77,6 +78,7 @@ Plan MakePlan(uint64_t seed) {
     const Operation& operation = Next(chosen, random);
     plan.steps.push_back({time, operation.name, operation.make(maker)});
   }
+  if (random.OnceIn(kUninstalledOnceIn)) Add(plan, maker, plan.length, "Uninstall");
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.at < b.at; });
   return plan;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "api/names.h"
+#include "sim/driver/images.h"
 
 namespace sim {
 namespace {
@@ -89,6 +90,11 @@ const std::vector<PodTrait>& PodTraits() {
        [](Json& pod) {
          pod["spec"]["volumes"].push_back(
              {{"name", "data"}, {"image", {{"reference", "r.io/both:1"}}}});
+       }},
+      {"PrivateImage", 8,
+       [](Json& pod) {
+         pod["spec"]["containers"].push_back({{"name", "private"}, {"image", kPrivateImage}});
+         pod["spec"]["imagePullSecrets"].push_back({{"name", kPullSecret}});
        }},
       {"InitContainer", 8,
        [](Json& pod) {

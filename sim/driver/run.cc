@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <limits>
 
+#include "kube/metrics/metrics.h"
 #include "kube/types/kinds.h"
 #include "sim/driver/maker.h"
 #include "sim/driver/operations.h"
 #include "sim/driver/pod_traits.h"
 #include "sim/driver/stage.h"
+#include "sim/world/world.h"
 
 namespace sim {
 namespace {
@@ -61,9 +62,10 @@ void PlaySteps(const Plan& plan, Stage& stage, Outcome& outcome, const Tell& tel
 // Passes time until every program runs.
 void Recover(Stage& stage, Outcome& outcome) {
   stage.Heal();
-  for (kube::Duration passed{}; !stage.IsCalm() && passed < kRecovery; passed += 1s)
+  for (kube::Duration passed{}; !stage.IsCalm() && !stage.is_uninstalled() && passed < kRecovery;
+       passed += 1s)
     stage.world().Pass(1s);
-  if (stage.IsCalm()) return;
+  if (stage.IsCalm() || stage.is_uninstalled()) return;
   outcome.violations.push_back(
       {"recovery", "programs",
        "not all run ten minutes after the last fault: " + stage.DescribeMissing(), 0, stage.now()});
@@ -73,6 +75,20 @@ void Recover(Stage& stage, Outcome& outcome) {
 void Probe(Stage& stage) {
   for (const std::string& ns : Maker::Namespaces())
     stage.Create(kube::kPods, PodOf({ns, "probe"}, {"r.io/both:1"}, {"TeamRed"}));
+}
+
+// What all programs counted, those that have ended too.
+checker::EventCounters CountEvents(World& world) {
+  checker::EventCounters counters{.unacknowledged = world.faults().lost_answers()};
+  for (Life* life : world.Lives()) {
+    // kube/controller/controller_metrics.h
+    kube::Metrics& metrics = life->metrics();
+    counters.dropped += static_cast<uint64_t>(
+        metrics.AddCounter("mto_ppo_ctrl_events_dropped_total", "As the program counts").Value());
+    (life->ended() ? counters.lost_with_process : counters.waiting) += static_cast<uint64_t>(
+        metrics.AddGauge("mto_ppo_ctrl_events_waiting", "As the program counts").Value());
+  }
+  return counters;
 }
 
 }  // namespace
@@ -90,10 +106,7 @@ Outcome Play(const Plan& plan, const Tell& tell) {
   checker::Checker& checker = stage.feed().checker();
   checker.BeginRest();
   stage.world().Pass(kRest);
-  checker::EventCounters counters;
-  // What the queue of a program had when it ended is not known.
-  if (!stage.all_events_known()) counters.dropped = std::numeric_limits<uint64_t>::max() / 2;
-  checker.Finish({.at = stage.now(), .faults_ended = faults_ended}, counters);
+  checker.Finish({.at = stage.now(), .faults_ended = faults_ended}, CountEvents(stage.world()));
 
   const auto& violations = checker.violations();
   outcome.violations.insert(outcome.violations.end(), violations.begin(), violations.end());

@@ -38,11 +38,6 @@ checker::Image ImageOf(const std::set<std::string>& architectures) {
   return image;
 }
 
-// The program of a process that tells events of releases.
-bool TellsEvents(const Process& process) {
-  return process.name().starts_with("cluster-controller/") || process.name().starts_with("shard/");
-}
-
 bool RunsAll(const Json& deployment) {
   const int64_t wanted = kube::IntAt(deployment, "spec.replicas", 1);
   return kube::IntAt(deployment, "status.availableReplicas") >= wanted &&
@@ -54,16 +49,21 @@ bool RunsAll(const Json& deployment) {
 Stage::Stage(const Plan& plan, const Tell& tell)
     : cluster_(plan.seed, {.operators = plan.operators,
                            .ns = kOperatorNamespace,
-                           .observer = [this, tell](World& world, const kube::StoreCommit& commit) {
-                             const checker::Time at = world.loop().now() - Loop::kBegin;
-                             if (tell) tell(DescribeCommit(commit, at));
-                             feed_.Add(commit, at);
-                           }}) {
+                           .observer =
+                               [this, tell](World& world, const kube::StoreCommit& commit) {
+                                 const checker::Time at = world.loop().now() - Loop::kBegin;
+                                 if (tell) tell(DescribeCommit(commit, at));
+                                 feed_.Add(commit, at);
+                               }}),
+      binder_(world().loop(), world().store(), world().random().Fork()) {
+  world().store().Observe([this](const kube::StoreCommit& commit) { binder_.OnCommit(commit); });
   facts_.operator_namespace = kOperatorNamespace;
   world().SetGuard([this](const kube::AdmissionAttributes& asked) { return Admit(asked); });
   for (const char* architecture : {"amd64", "arm64"})
     world().admin().CreateJson(kube::kNodes, NodeOf(architecture));
   for (const auto& [name, architectures] : Images()) SetImage(name, architectures);
+  SetImage(kPrivateImage, {"amd64", "s390x"});
+  world().registries().MakePrivate(kPrivateHost);
   Tick();
 }
 
@@ -93,11 +93,12 @@ void Stage::Call(kube::ApiRequest request, Answer then) {
       });
 }
 
-void Stage::Create(const kube::Resource& resource, const Json& object) {
+void Stage::Create(const kube::Resource& resource, const Json& object, Answer then) {
   Call({.method = kube::Method::kPost,
         .target = resource.Path(kube::StringAt(object, "metadata.namespace")),
         .content_type = std::string(kube::kJson),
-        .body = kube::DumpJson(object)});
+        .body = kube::DumpJson(object)},
+       std::move(then));
 }
 
 void Stage::Set(const kube::Resource& resource, Json object) {
@@ -146,7 +147,6 @@ Process* Stage::Pick(std::string_view of, size_t pick, bool leader) {
 }
 
 void Stage::Break(kube::Duration length, std::function<void()> end) {
-  all_events_known_ = false;
   facts_.calm_since = checker::Time::max();
   disturbed_ = now();
   if (!faults_told_) {
@@ -181,6 +181,12 @@ void Stage::End(int id) {
   ended.end();
 }
 
+void Stage::Uninstall() {
+  uninstalled_ = true;
+  facts_.calm_since = checker::Time::max();
+  Delete(kube::kNamespaces, {"", kOperatorNamespace});
+}
+
 void Stage::Heal() {
   while (!broken_.empty()) End(broken_.begin()->first);
 }
@@ -200,7 +206,7 @@ Result<void> Stage::Admit(const kube::AdmissionAttributes& asked) {
 void Stage::Tick() {
   const bool broken = std::any_of(broken_.begin(), broken_.end(),
                                   [](const auto& one) { return one.second.disturbs; });
-  const bool calm = EveryProgramRuns() && !broken;
+  const bool calm = EveryProgramRuns() && !broken && !uninstalled_;
   if (calm && !IsCalm()) facts_.calm_since = now();
   if (!calm) facts_.calm_since = checker::Time::max();
   if (faults_told_ && !broken && now() - disturbed_ > kAftermath) {
@@ -218,7 +224,6 @@ bool Stage::EveryProgramRuns() {
   for (Process* process : seen_) {
     const bool ended = process->life() == nullptr ||
                        std::find(processes.begin(), processes.end(), process) == processes.end();
-    if (ended && TellsEvents(*process)) all_events_known_ = false;
     if (ended && process->name().starts_with("cluster-controller/"))
       facts_.controller_ends.push_back(now());
   }

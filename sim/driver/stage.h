@@ -25,6 +25,7 @@
 #include "kube/types/unstructured.h"
 #include "sim/base/process.h"
 #include "sim/checker/facts.h"
+#include "sim/driver/binder.h"
 #include "sim/driver/feed.h"
 #include "sim/driver/plan.h"
 #include "sim/driver/trace.h"
@@ -55,7 +56,7 @@ class Stage {
   // Calls of a user, who does not wait for the answer. `then`: nullptr, or called with it.
   using Answer = std::function<void(const kube::Result<kube::ApiResponse>&)>;
   void Call(kube::ApiRequest request, Answer then = nullptr);
-  void Create(const kube::Resource& resource, const kube::Json& object);
+  void Create(const kube::Resource& resource, const kube::Json& object, Answer then = nullptr);
   // Creates the object, or replaces its spec.
   void Set(const kube::Resource& resource, kube::Json object);
   void Patch(const kube::Resource& resource, const kube::ObjectKey& key, const kube::Json& patch,
@@ -74,12 +75,14 @@ class Stage {
   // Ends all of it.
   void Heal();
 
+  // Deletes the operator's namespace: nothing is calm after it.
+  void Uninstall();
+  bool is_uninstalled() const { return uninstalled_; }
+
   // Nothing is broken, and every program runs.
   bool IsCalm() const { return facts_.calm_since != checker::Time::max(); }
   // The Deployments whose pods do not all run.
   std::string DescribeMissing() const;
-  // No program with events to tell has ended.
-  bool all_events_known() const { return all_events_known_; }
   // Answers to users: accepted, and refused.
   size_t accepted() const { return accepted_; }
   size_t refused() const { return refused_; }
@@ -99,15 +102,16 @@ class Stage {
   checker::Facts facts_;
   Feed feed_{facts_};
   Cluster cluster_;
+  Binder binder_;
   std::map<int, Broken> broken_;
   std::map<int, Refusal> refusals_;
   int last_id_ = 0;
+  bool uninstalled_ = false;
   // When something was broken last.
   checker::Time disturbed_{};
   // Requests may fail.
   bool faults_told_ = false;
   std::vector<Process*> seen_;
-  bool all_events_known_ = true;
   size_t accepted_ = 0, refused_ = 0;
 };
 

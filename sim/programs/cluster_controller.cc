@@ -27,7 +27,7 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
   kube::App& app = life.app();
   kube::Client& client = life.client();
   kube::Clock& clock = life.clock();
-  kube::Metrics metrics;
+  kube::Metrics& metrics = life.metrics();
   cc::Leader* leader = nullptr;
   kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
   kube::EventRecorder events(client, clock,

@@ -13,7 +13,7 @@ namespace sim {
 
 kube::Async<> RunGateWebhook(Life& life, GateWebhookOptions options) {
   co_await kube::IgnoreCancellation();
-  kube::Metrics metrics;
+  kube::Metrics& metrics = life.metrics();
   webhook::GateWebhook gates({options.shard_namespace, options.operator_namespace}, metrics,
                              life.clock());
   HttpServer server(*options.services, life, options.served_as);

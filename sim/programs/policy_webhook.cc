@@ -15,7 +15,7 @@ namespace sim {
 kube::Async<> RunPolicyWebhook(Life& life, PolicyWebhookOptions options) {
   co_await kube::IgnoreCancellation();
   kube::App& app = life.app();
-  kube::Metrics metrics;
+  kube::Metrics& metrics = life.metrics();
   policy::PolicyReplica replica(life.client(), life.clock(), options.operator_namespace,
                                 options.pod_name);
   policy::PolicyWebhook policies({options.operator_namespace, options.only_changed_templates,

@@ -17,7 +17,7 @@ namespace sim {
 kube::Async<> RunShard(Life& life, ShardOptions options) {
   co_await kube::IgnoreCancellation();
   kube::App& app = life.app();
-  kube::Metrics metrics;
+  kube::Metrics& metrics = life.metrics();
   kube::TaskGroup work(app.executor());
   shard::NamespaceController controller(life.client(), life.clock(), metrics, options.ns);
   controller.Start(app.tasks(), work);

@@ -62,6 +62,13 @@ void World::CreateNamespaces(const std::vector<std::string>& names) {
   }
 }
 
+std::vector<Life*> World::Lives() const {
+  std::vector<Life*> lives;
+  for (const auto& process : processes_)
+    lives.insert(lives.end(), process->lives().begin(), process->lives().end());
+  return lives;
+}
+
 Process& World::AddProcess(ClientIdentity identity, Process::Main main) {
   std::string name = identity.process;
   auto new_client = [this, identity = std::move(identity)](Life& life) {

@@ -64,6 +64,9 @@ class World {
   // It is not started.
   Process& AddProcess(ClientIdentity identity, Process::Main main);
 
+  // Of all processes, in the order in which they were added.
+  std::vector<Life*> Lives() const;
+
   void Pass(kube::Duration time) { loop_.RunUntil(loop_.now() + time); }
 
  private:

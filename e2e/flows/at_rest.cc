@@ -10,6 +10,7 @@
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/request_log.h"
 #include "e2e/framework/flow_fixture.h"
+#include "operator/objects/webhook_configurations.h"
 
 namespace e2e {
 namespace {
@@ -30,6 +31,19 @@ class AtRestFlow : public FlowFixture {
     auto requests = log.Read();
     EXPECT_TRUE(requests) << requests.error();
     return requests ? *requests : std::vector<LoggedRequest>();
+  }
+
+  // Those of earlier flows stay in it for two minutes (operator/preferring_namespaces.h).
+  static Condition GatesPreferencesOf(size_t namespaces) {
+    return {"the webhook configuration has no former namespaces",
+            [namespaces](Scene& scene) -> kube::Result<> {
+              auto configuration = scene.Get(kMutatingWebhookConfigurations,
+                                             std::string(api::kMutatingWebhookConfigurationName));
+              if (!configuration) return configuration.error();
+              auto preferring = operator_::PreferringNamespacesOf(*configuration);
+              if (preferring && preferring->size() == namespaces) return kube::Ok();
+              return kube::Error::NotFound("a configuration for " + std::to_string(namespaces));
+            }};
   }
 
   // Waits until no event is left to be sent and every status is written.
@@ -60,6 +74,7 @@ TEST_F(AtRestFlow, NothingIsWrittenButLeases) {
         .Await(Prefers("web", {{"arm64", 10}}));
     if (flow.failed()) return;
   }
+  Flow(scene(), "rest").Await(GatesPreferencesOf(kNamespacesOfFlow), 240s);
   AwaitRest();
   if (HasFailure()) return;
 

@@ -34,10 +34,6 @@ constexpr int kObjectsEach = 4;
 // Gated pods of 60 KB: the cluster controller keeps 48 MiB, 16 MiB of a namespace.
 constexpr int kGreedyNamespaces = 3;
 constexpr int kPodsEach = 290;
-// Small pods that require architectures which no node has: of the released ones, 2,000 wait for the
-// next list of nodes. A pod has at most 16 values.
-constexpr int kPodsWithoutNodeEach = 700;
-constexpr int kRequiredValues = 16;
 // Of the names of images on nodes, the cluster controller keeps 4 MiB with digests (71 bytes each)
 // and 2 MiB with tags.
 constexpr int kLargeNodes = 60;
@@ -250,25 +246,6 @@ class MemoryBudgetsFlow : public PolicyFlow {
         ASSERT_TRUE(created) << created.error();
       }
     }
-    for (int i = 0; i < kPodsWithoutNodeEach; ++i) {
-      for (const std::string& ns : greedy_) {
-        auto created = scene().Create(kPods, PodWithoutNode(ns, i));
-        ASSERT_TRUE(created) << created.error();
-      }
-    }
-  }
-  Json PodWithoutNode(const std::string& ns, int i) {
-    Json values = Json::array();
-    for (int j = 0; j < kRequiredValues; ++j)
-      values.push_back(std::string(56, 'v') + std::to_string(1'000'000 + i * kRequiredValues + j));
-    Json term = {{"matchExpressions",
-                  {{{"key", "kubernetes.io/arch"}, {"operator", "In"}, {"values", values}}}}};
-    PodBuilder pod = MakePod("n" + std::to_string(i)).Namespace(ns).Image(Image("demo/multi:1"));
-    pod.Set(
-        "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution"
-        "/nodeSelectorTerms",
-        Json::array({term}));
-    return pod.Build();
   }
   // Tenants choose the images that nodes pull.
   void FillNodes() {

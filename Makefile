@@ -67,11 +67,11 @@ attacks: setup ## Try the attacks that SECURITY.md has bounds for, with figures 
 test-install: setup ## Install operator and fleet in every way, on kind
 	@e2e/test.sh install
 
-test-sim: ## Simulate SEEDS=N plans of operations and faults, or REPLAY=FILE, and shrink what fails
+sim: ## Simulate SEEDS=N plans of operations and faults, or REPLAY=FILE, and shrink what fails
 	@bazel build //sim
 	@bazel-bin/sim/sim --minloglevel=3 --shrink $(if $(REPLAY),--replay=$(REPLAY),--seeds=$(SEEDS))
 
-fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
+test-fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
 	@e2e/test.sh fuzz
 
 test-asan: setup ## Run unit and integration tests with AddressSanitizer and UBSan

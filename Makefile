@@ -67,7 +67,7 @@ attacks: setup ## Try the attacks that SECURITY.md has bounds for, with figures 
 test-install: setup ## Install operator and fleet in every way, on kind
 	@e2e/test.sh install
 
-sim: setup-packages ## Simulate SEEDS=N plans of operations and faults, or REPLAY=FILE, and shrink what fails
+sim: setup-packages ## Simulate SEEDS=N plans with faults, or REPLAY=FILE; shrink what fails
 	@bazel build //sim
 	@bazel-bin/sim/sim --minloglevel=3 --shrink $(if $(REPLAY),--replay=$(REPLAY),--seeds=$(SEEDS))
 

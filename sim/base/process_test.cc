@@ -181,6 +181,18 @@ TEST_F(ProcessTest, AfterAKillNothingHappensUntilTheNextStart) {
   EXPECT_THAT(notes_, ElementsAre("p", "ended", "p", "p"));
 }
 
+TEST_F(ProcessTest, MetricsAreReadAfterTheEnd) {
+  Process process(loop_, "p", Noting("p", 3, 10s), NewNoClient);
+  process.Start();
+  process.life()->metrics().AddCounter("pods_total", "Pods").Increment();
+  process.Kill();
+  process.Start();
+  std::vector<double> counted;
+  for (Life* life : process.lives())
+    counted.push_back(life->metrics().AddCounter("pods_total", "Pods").Value());
+  EXPECT_THAT(counted, ElementsAre(1, 0));
+}
+
 TEST_F(ProcessTest, APausedProcessGoesOnWithAllThatIsDue) {
   Process process(loop_, "p", Noting("p", 100, 10s), NewNoClient);
   process.Start();

@@ -42,6 +42,8 @@ bool SetStream(int descriptor, int stream) {
       SetStream(options.input, STDIN_FILENO) && SetStream(options.output, STDOUT_FILENO) &&
       SetStream(options.error, STDERR_FILENO);
   if (failure.prepared) {
+    // Boost.Asio opens sockets without O_CLOEXEC. A kernel without this call leaves them open.
+    ::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     ::signal(SIGPIPE, SIG_DFL);
     ::execvpe(argv[0], argv, env);
   }

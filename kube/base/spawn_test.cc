@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +57,18 @@ TEST(SpawnTest, StreamsAreGiven) {
   int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   EXPECT_EQ(Output({.argv = {"cat"}, .input = input}), "");
   ::close(input);
+}
+
+TEST(SpawnTest, TheProgramGetsNoOtherDescriptor) {
+  int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  // A number that no shell uses.
+  int inherited = ::fcntl(socket, F_DUPFD, 100);
+  ASSERT_GE(inherited, 100);
+  std::string file = "/proc/$$/fd/" + std::to_string(inherited);
+  EXPECT_EQ(Output({.argv = {"sh", "-c", "test -e " + file + " && echo open || echo closed"}}),
+            "closed\n");
+  ::close(inherited);
+  ::close(socket);
 }
 
 TEST(SpawnTest, SigpipeIsNotIgnored) {

@@ -192,9 +192,7 @@ TEST_P(RemovalOrderFlow, LeavesNothing) {
       .Never(ClusterGateRemovedBeforeLocal())
       .Await(Absent(kMutatingWebhookConfigurations,
                     std::string(api::kMutatingWebhookConfigurationName)))
-      // With the operator's namespace, garbage collection deletes what it owned: up to a minute if
-      // the machine is busy.
-      .Await(NoObjectIsLeft(Includes(order, kUndeploy)), 120s)
+      .Await(NoObjectIsLeft(Includes(order, kUndeploy)))
       // The user's own objects have no finalizer any more.
       .Await(Absent(kConfigs, "only"))
       .Await(Absent(kClusterConfigs, kCluster));

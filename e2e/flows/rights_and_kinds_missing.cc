@@ -132,7 +132,10 @@ TEST_F(MissingFlow, AllRightsAreTakenAway) {
   auto binding = scene().Get(kClusterRoleBindings, kOperator);
   ASSERT_TRUE(binding) << binding.error();
   Json again = {{"apiVersion", "rbac.authorization.k8s.io/v1"}, {"kind", "ClusterRoleBinding"}};
-  again["metadata"] = {{"name", kOperator}, {"labels", (*binding)["metadata"]["labels"]}};
+  // With its owner, or it stays when a later flow deletes the operator's namespace.
+  again["metadata"] = {{"name", kOperator},
+                       {"labels", (*binding)["metadata"]["labels"]},
+                       {"ownerReferences", (*binding)["metadata"]["ownerReferences"]}};
   again["roleRef"] = (*binding)["roleRef"];
   again["subjects"] = (*binding)["subjects"];
   Flow flow(scene(), "all rights are taken away");

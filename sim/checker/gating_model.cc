@@ -165,6 +165,10 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
     for (const NamespaceConfigs* configs : timeline->During(kept_from, commit.version))
       any_preference |= AnyMayPrefer(*configs);
   }
+  if (const auto* timeline = history.PreferenceAnnouncedIn(ns)) {
+    for (const bool* announced : timeline->During(kept_from, commit.version))
+      any_preference |= *announced;
+  }
   bool selects_pod = false;
   for (const NamespaceConfigs* configs : namespace_configs) {
     for (const auto& config : *configs) {

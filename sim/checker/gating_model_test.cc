@@ -123,6 +123,19 @@ TEST(GatesAdded, LocallyByAConfigWithoutPreferences) {
   EXPECT_THAT(GatedBy(run, Pod("web"), true), ElementsAre("gating")) << run.Described();
 }
 
+// The operator gates such pods before the configuration is stored.
+TEST(GatesAdded, ToAPodThatRequiresItsArchitectureWhileAPreferenceIsAnnounced) {
+  TestRun run;
+  Json lease = {{"metadata",
+                 {{"namespace", "shop"},
+                  {"name", std::string(api::kAnnouncementsName)},
+                  {"annotations", {{"multiarch.openshift.io/preferences-announced", "true"}}}}}};
+  run.Write(kOperatorUser, "coordination.k8s.io", "leases", lease);
+  run.Advance(1s);
+  Json pod = Selecting(Pod("web"), "kubernetes.io/arch", "amd64");
+  EXPECT_THAT(GatedBy(run, pod), IsEmpty()) << run.Described();
+}
+
 TEST(GatesAdded, ToAPodThatRequiresItsArchitecture) {
   TestRun run;
   Json pod = Selecting(Pod("web-1"), "kubernetes.io/arch", "amd64");

@@ -13,6 +13,9 @@
 namespace sim::checker {
 namespace {
 
+// Of the Lease of a namespace's announcements.
+constexpr char kPreferencesAnnounced[] = "multiarch.openshift.io/preferences-announced";
+
 std::set<size_t> ChangedTerms(const PodChange& change) {
   std::set<size_t> changed;
   const Json& before = RequiredTermsOf(change.before);
@@ -123,6 +126,9 @@ void History::AddConfig(const Commit& commit) {
 }
 
 void History::AddLease(const Commit& commit) {
+  if (commit.key.name == api::kAnnouncementsName)
+    preference_announced_[commit.key.ns].Set(
+        commit, commit.after && AnnotationsOf(*commit.after).contains(kPreferencesAnnounced));
   if (!commit.after) return;
   if (commit.key.name == api::kAnnouncementsName) {
     for (const auto& [key, value] : AnnotationsOf(*commit.after).items()) {
@@ -178,6 +184,11 @@ std::optional<Time> History::AnnouncedAt(const std::string& ns, const std::strin
   if (found == of_namespace->second.end() || found->second.generation < generation)
     return std::nullopt;
   return found->second.at;
+}
+
+const Timeline<bool>* History::PreferenceAnnouncedIn(const std::string& ns) const {
+  auto found = preference_announced_.find(ns);
+  return found == preference_announced_.end() ? nullptr : &found->second;
 }
 
 const PodLife* History::LifeOf(const kube::ObjectKey& pod) const {

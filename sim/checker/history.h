@@ -71,6 +71,10 @@ class History {
   std::optional<Time> AnnouncedAt(const std::string& ns, const std::string& uid,
                                   int64_t generation) const;
 
+  // Whether a configuration with a preference is announced in the namespace, stored or not
+  // (docs/protocol.md, N9). Of a namespace without announcements: nullptr.
+  const Timeline<bool>* PreferenceAnnouncedIn(const std::string& ns) const;
+
   // nullptr: no such pod.
   const PodLife* LifeOf(const kube::ObjectKey& pod) const;
   const std::map<kube::ObjectKey, PodLife>& pods() const { return pods_; }
@@ -102,6 +106,7 @@ class History {
   };
   // Namespace -> uid of a config -> the latest generation that was announced.
   std::map<std::string, std::map<std::string, Announced>> announced_;
+  std::map<std::string, Timeline<bool>> preference_announced_;  // by namespace
   // The versions of changes of configurations that were not announced.
   std::set<uint64_t> unannounced_;
   Timeline<bool> controller_available_{false};

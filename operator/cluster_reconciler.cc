@@ -387,9 +387,9 @@ Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objec
       next_of_gating_ = std::min(next_of_gating_.value_or(wait), wait);
       co_return Ok();
     }
+    Result<> applied = co_await store_.Ensure(std::move(configuration), log);
+    if (!applied) co_return applied.error();
   }
-  Result<> applied = co_await store_.Ensure(std::move(configuration), log);
-  if (!applied) co_return applied.error();
   health.webhook_configured = true;
   co_return Ok();
 }

@@ -50,7 +50,7 @@ std::vector<std::string> PreferringNamespaces::List() const {
 }
 
 std::optional<kube::TimePoint> PreferringNamespaces::NextRemoval() const {
-  auto next = kept_.upper_bound({clock_.Now(), std::string(1, '\x7f')});
+  auto next = kept_.lower_bound({clock_.Now() + kube::Duration(1), ""});
   if (next == kept_.end()) return std::nullopt;
   return next->first;
 }

@@ -125,20 +125,21 @@ void History::AddConfig(const Commit& commit) {
   timeline.Set(commit, std::move(configs));
 }
 
-void History::AddLease(const Commit& commit) {
-  if (commit.key.name == api::kAnnouncementsName)
-    preference_announced_[commit.key.ns].Set(
-        commit, commit.after && AnnotationsOf(*commit.after).contains(kPreferencesAnnounced));
-  if (!commit.after) return;
-  if (commit.key.name == api::kAnnouncementsName) {
-    for (const auto& [key, value] : AnnotationsOf(*commit.after).items()) {
-      if (!key.starts_with(api::kAnnouncementAnnotationPrefix) || !value.is_string()) continue;
-      Announced& known =
-          announced_[commit.key.ns][key.substr(api::kAnnouncementAnnotationPrefix.size())];
-      int64_t generation = GenerationIn(value.get<std::string>());
-      if (generation > known.generation) known = {generation, commit.at};
-    }
+void History::AddAnnouncements(const Commit& commit) {
+  const Json announcements = commit.after ? AnnotationsOf(*commit.after) : Json::object();
+  preference_announced_[commit.key.ns].Set(commit, announcements.contains(kPreferencesAnnounced));
+  for (const auto& [key, value] : announcements.items()) {
+    if (!key.starts_with(api::kAnnouncementAnnotationPrefix) || !value.is_string()) continue;
+    Announced& known =
+        announced_[commit.key.ns][key.substr(api::kAnnouncementAnnotationPrefix.size())];
+    int64_t generation = GenerationIn(value.get<std::string>());
+    if (generation > known.generation) known = {generation, commit.at};
   }
+}
+
+void History::AddLease(const Commit& commit) {
+  if (commit.key.name == api::kAnnouncementsName) AddAnnouncements(commit);
+  if (!commit.after) return;
   if (commit.key.name == api::kControllerName && commit.key.ns == facts_.operator_namespace) {
     std::string holder = kube::StringAt(*commit.after, "spec.holderIdentity");
     if (holder.empty()) return;

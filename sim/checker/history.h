@@ -93,6 +93,7 @@ class History {
   void AddPod(const Commit& commit, const Writer& writer);
   void AddConfig(const Commit& commit);
   void AddLease(const Commit& commit);
+  void AddAnnouncements(const Commit& commit);
 
   const Facts& facts_;
   Timeline<std::shared_ptr<const ClusterConfig>> cluster_config_{

@@ -17,7 +17,6 @@
 #include <deque>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,24 +66,12 @@ void ShrinkTo(const std::string& file, const sim::Plan& plan, const sim::Outcome
   Write(file, shrunk.plan);
 }
 
-std::optional<sim::Plan> ReadPlan(const std::string& file) {
-  std::ifstream input(file);
-  const std::string text((std::istreambuf_iterator<char>(input)), std::istreambuf_iterator<char>());
-  if (!input) {
-    std::cerr << file << ": cannot be read\n";
-    return std::nullopt;
-  }
-  kube::Result<sim::Plan> plan = sim::ParsePlan(text);
-  if (!plan) {
-    std::cerr << file << ": " << plan.error() << "\n";
-    return std::nullopt;
-  }
-  return std::move(*plan);
-}
-
 int Replay() {
-  std::optional<sim::Plan> plan = ReadPlan(FLAGS_replay);
-  if (!plan) return 2;
+  kube::Result<sim::Plan> plan = sim::ReadPlan(FLAGS_replay);
+  if (!plan) {
+    std::cerr << plan.error() << "\n";
+    return 2;
+  }
   if (FLAGS_trace) {
     sim::Play(*plan, [](const std::string& line) { std::cerr << line << "\n"; });
   }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "kube/client/read_file.h"
 #include "sim/driver/operations.h"
 
 namespace sim {
@@ -109,6 +110,14 @@ Result<Plan> ParsePlan(std::string_view text) {
   if (!json->is_object()) return Error::Invalid("plan: is not an object");
   Result<Plan> plan = ParseObject(std::move(*json));
   if (!plan) return plan.error().Prefix("plan");
+  return plan;
+}
+
+Result<Plan> ReadPlan(const std::string& file) {
+  Result<std::string> text = kube::ReadFile(file);
+  if (!text) return text.error();
+  Result<Plan> plan = ParsePlan(*text);
+  if (!plan) return plan.error().Prefix(file);
   return plan;
 }
 

@@ -18,5 +18,7 @@ std::string FormatPlan(const Plan& plan);
 // Errors: kInvalid, which names the step and the member: all members are needed, and no others are
 // allowed; times ascend.
 kube::Result<Plan> ParsePlan(std::string_view text);
+// Errors: those of kube::ReadFile() and of ParsePlan(), with the name of the file.
+kube::Result<Plan> ReadPlan(const std::string& file);
 
 }  // namespace sim

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <vector>
 
 #include "sim/driver/isolated.h"
@@ -45,10 +43,8 @@ TEST(RunTest, MendedDefectsStayMended) {
   ASSERT_FALSE(files.empty());
   std::sort(files.begin(), files.end());
   for (const auto& file : files) {
-    std::ifstream input(file);
-    kube::Result<Plan> plan = ParsePlan(
-        std::string(std::istreambuf_iterator<char>(input), std::istreambuf_iterator<char>()));
-    ASSERT_TRUE(plan) << file << ": " << plan.error();
+    kube::Result<Plan> plan = ReadPlan(file);
+    ASSERT_TRUE(plan) << plan.error();
     const Outcome outcome = PlayIsolated(*plan);
     EXPECT_FALSE(outcome.failed()) << file << ": " << DescribeRun(outcome);
   }

@@ -31,6 +31,16 @@ struct JudgeOptions {
   std::set<std::string> rules = RulesOfRealRuns();
 };
 
+// What a test does on purpose.
+struct Expected {
+  // As in Violation: "I5".
+  std::string rule;
+  // A part of Violation::text, and of Violation::object.
+  std::string text, object;
+  // For people.
+  std::string why;
+};
+
 // A violation with what happened to its object, for people.
 struct Finding {
   sim::checker::Violation violation;
@@ -41,10 +51,16 @@ struct Finding {
 struct Verdict {
   std::vector<Finding> violations;
   uint64_t commits = 0;
-  // Pods of which a program of the product wrote, and of which every write was judged.
+  // Pods that a program of the product wrote, with every write judged.
   uint64_t pods_judged = 0;
-  // Reason -> pods or commits of which a part was not judged.
+  // Reason -> pods that a program of the product wrote, of which a part was not judged.
   std::map<std::string, uint64_t> not_judged;
+  // Rule -> violations that are not reported, because the rule is not applied to real runs.
+  std::map<std::string, uint64_t> not_applied;
+  // Why -> violations that were expected.
+  std::map<std::string, uint64_t> expected;
+  // What the recorder may have missed.
+  std::vector<Gap> gaps;
 
   // The violations with their stories, and the counts.
   std::string Describe() const;
@@ -60,6 +76,8 @@ class Judge {
   // What is known of the world so far; may be changed between calls of Add().
   sim::checker::Facts& facts();
   void Add(const Recorded& recorded);
+  // Violations like this one are counted and not reported, until the next Take().
+  void Expect(Expected expected);
   // What was found since the last call.
   Verdict Take();
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "e2e/recording/recorded.h"
+#include "e2e/recording/recorded_kinds.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -26,11 +27,8 @@
 
 namespace e2e {
 
-// The kinds that the checker reads. A kind that the API server does not serve is asked for again
-// every second.
-std::vector<kube::Resource> RecordedKinds();
-
 struct RecorderOptions {
+  // A kind that the API server does not serve is asked for again every second.
   std::vector<kube::Resource> kinds = RecordedKinds();
   // The audit logs of all API servers, one JSON event a line (ControlPlaneOptions::record_writes).
   // They are read by Sync() and Take(). Empty: no commit has a user, and the judge applies only

@@ -24,8 +24,8 @@ class RecordingWriter {
   using Id = std::tuple<std::string, std::string, kube::ObjectKey>;  // group, plural, key
 
   std::ostream& out_;
-  // The version of the latest state of each object that was written.
-  std::map<Id, std::string> latest_;
+  // The latest state of each object that was written.
+  std::map<Id, sim::checker::JsonRef> latest_;
 };
 
 // Errors: kNotFound if there is no such file, kInvalid with the number of the line. An incomplete

@@ -15,7 +15,8 @@ time that counts is also judged alone, so that a leak of one replica is not aver
 
 A slope fails if it is above its limit even when it is lowered by three standard errors. Samples
 that follow each other are alike, which counts as fewer samples. A slope whose limit is within three
-standard errors is not clear: it does not fail the run, and needs a longer one.
+standard errors is not clear: it does not fail the run, and needs a longer one. A run of less than
+half an hour has slopes without a verdict.
 """
 
 import argparse
@@ -35,7 +36,9 @@ from tables import number, table  # noqa: E402
 HOUR = 3600.0
 # The share of the run that does not count, and the seconds of each series.
 WARM_UP = 0.25
-SERIES_WARM_UP = 120
+SERIES_WARM_UP = 300
+# In a shorter run, in seconds, nothing but rates is judged: all growth may be warm-up.
+SHORTEST = 1800
 # A series that covers this share of what counts is judged alone.
 ALONE = 0.5
 # Standard errors between a slope and its limit.
@@ -188,7 +191,8 @@ def judge(run):
         for field, quantity in QUANTITIES.items():
             series = run.series(program, field)
             lengths = max(lengths, len(series))
-            limit = limits.get(field)
+            judged = quantity.counter or run.seconds >= SHORTEST
+            limit = limits.get(field) if judged else None
             found = slope(series.values(), field)
             cells.append(cell(found, limit))
             if verdict(found, limit) == "FAIL":
@@ -241,6 +245,8 @@ def tables_of(run):
              table(head, rows)]
     if failures:
         parts.append("\n".join(f"- {failure}" for failure in failures))
+    if run.seconds < SHORTEST:
+        parts.append("The run is too short to judge RSS, descriptors and tasks.")
     if unclear:
         parts.append("Not clear in a run of this length: " + "; ".join(unclear) + ".")
     return "\n\n".join(parts), failures

@@ -136,6 +136,17 @@ class SlopeTest(unittest.TestCase):
             line["tasks"] = line["requests"] = None
         self.assertEqual(failures_of(lines), [])
 
+    def test_a_run_of_a_few_minutes_is_judged_by_rates_alone(self):
+        def leaking(seconds):
+            lines = samples(lambda t: 4000 + 20 * MB * t / HOUR, seconds)
+            for line in lines:
+                line["requests"] = 2 * LIMITS["shard"]["requests"] * line["t"]
+            return failures_of(lines + others(seconds), rest=False)
+        self.assertEqual([f.split(":")[1][:4] for f in leaking(soak_report.SHORTEST - 60)],
+                         [" API"])
+        self.assertEqual([f.split(":")[1][:4] for f in leaking(soak_report.SHORTEST + 60)],
+                         [" RSS", " API"])
+
     def test_a_short_run_has_no_slope(self):
         rows = soak_report.judge(run_of(samples(lambda t: 4000, 60), rest=False))[0]
         self.assertEqual(rows[0][2:], [""] * 5)

@@ -10,6 +10,7 @@
 # KEEP                 with KEEP=1, the fleet of `make fleet-demo` runs on until Ctrl-C
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
 #                      of //fleet/benchmark:fleet for bench-fleet
+# SOAK                 options of //e2e/soak, such as --seconds=600
 # SEEDS, REPLAY        how many plans `make sim` simulates (100), or a file with the one to repeat
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
 # FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
@@ -22,7 +23,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
 .PHONY: attacks sim test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: test-neighbours
-.PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
+.PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro soak
 .PHONY: bench-page fleet-demo
 
 help: ## List the targets
@@ -110,9 +111,6 @@ bench: bench-setup ## Measure floor, webhook and policy in one run (15 minutes),
 bench-growth: bench-setup ## Measure how cost grows with pods, namespaces, configs (30 minutes)
 	@benchmarks/bench.sh growth -- $(BENCH)
 
-bench-soak: bench-setup ## Measure the memory over 100,000 pods (20 minutes)
-	@benchmarks/bench.sh soak -- $(BENCH)
-
 bench-fleet: bench-setup ## Measure a hub with 5,000 clusters and 500 Placements (20 minutes)
 	@benchmarks/bench.sh fleet -- $(BENCH)
 
@@ -121,6 +119,9 @@ bench-micro: bench-setup ## Measure the hot pure functions (5 minutes)
 
 bench-page: bench-setup ## Write the results of the bench targets to docs/performance.md
 	@benchmarks/bench.sh page
+
+soak: bench-setup ## Run all programs for two hours with faults: does one of them grow?
+	@e2e/soak/soak.sh $(SOAK)
 
 down: ## Delete the cluster and the registry
 	@$(CLUSTER)/kind-down.sh

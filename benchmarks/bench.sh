@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench.sh SUITE... [-- OPTION...] - builds and runs the suites rounds, rest, growth, soak, fleet
-# and micro (README.md), and prints their tables. OPTIONs go to //benchmarks:pods, or to
+# bench.sh SUITE... [-- OPTION...] - builds and runs the suites rounds, rest, growth, fleet and
+# micro (README.md), and prints their tables. OPTIONs go to //benchmarks:pods, or to
 # //fleet/benchmark:fleet.
 # bench.sh page - writes the results to docs/performance.md.
 #

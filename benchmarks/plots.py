@@ -4,7 +4,8 @@
 import subprocess
 
 # Colours that differ in brightness too.
-COLOURS = ["#888888", "#1f77b4", "#2ca02c", "#d62728", "#9467bd", "#8c564b"]
+COLOURS = ["#888888", "#1f77b4", "#2ca02c", "#d62728", "#9467bd", "#8c564b",
+           "#e377c2", "#17becf"]
 WIDTH, HEIGHT = 720, 360
 
 

@@ -27,9 +27,9 @@ DEFINE_int32(waiting_pods, 5000, "Pods that wait for a registry that does not re
 DEFINE_string(gatings, "Webhook,Policy",
               "Values of spec.gating in the rounds; the other suites have the first.");
 DEFINE_string(scenarios, "", "The names of the scenarios to run; all if empty.");
-DEFINE_string(suite, "rounds", "rounds, rest, growth or soak.");
+DEFINE_string(suite, "rounds", "rounds, rest or growth.");
 DEFINE_int32(rest_seconds, 60, "How long the processes are observed with nothing to do.");
-DEFINE_int32(max_point, 1 << 30, "Leaves out larger points of growth and soak.");
+DEFINE_int32(max_point, 1 << 30, "Leaves out larger points of growth.");
 DEFINE_int32(timeout, 600, "Of each run, in seconds.");
 DEFINE_string(output, "", "The JSON file to write.");
 DEFINE_string(revision, "", "The version of the source, for the report.");
@@ -100,7 +100,6 @@ class Benchmark {
     if (!switched) return switched;
     if (FLAGS_suite == "rest") return RunOnce(Suite::kRest);
     if (FLAGS_suite == "growth") return RunPoints(Suite::kGrowth);
-    if (FLAGS_suite == "soak") return RunPoints(Suite::kSoak);
     return Error::Invalid("--suite=" + FLAGS_suite);
   }
 

@@ -3,7 +3,7 @@
 """The tables and plots of the benchmarks.
 
 report.py FOLDER                prints the tables of the results in FOLDER: rounds.json, rest.json,
-                                growth.json, soak.json (of //benchmarks:pods), fleet.json (of
+                                growth.json (of //benchmarks:pods), fleet.json (of
                                 //fleet/benchmark:fleet) and micro/*.json (of Google Benchmark);
                                 what is absent is left out
 report.py FOLDER --page PAGE    writes the tables to PAGE, between the comments <!-- NAME --> and
@@ -264,17 +264,6 @@ def growth_table(results):
     return "\n\n".join(parts)
 
 
-def soak_table(results):
-    rows = []
-    for m in results.select(scenario="soak"):
-        memory = m["memory"]["after"]
-        rows.append([str(m["point"]), number(m["pods_per_second"])] + [
-            f"{number(memory[p]['rss_mb'])}; {number(memory[p]['private_mb'])}"
-            if p in memory else "" for p in PROGRAMS])
-    return picture("soak", "RSS over 100,000 pods") + "\n\n" + table(
-        ["pods so far", "pods/s"] + [f"{p}, RSS; private MB" for p in PROGRAMS], rows)
-
-
 def micro_table(files):
     rows = []
     for name, data in sorted(files.items()):
@@ -311,7 +300,7 @@ def sections(suites, micro):
         parts["events"] = events_table(results)
         parts["memory"] = memory_table(results)
         parts["once"] = once_table(results)
-    for name, make in (("rest", rest_table), ("growth", growth_table), ("soak", soak_table)):
+    for name, make in (("rest", rest_table), ("growth", growth_table)):
         if name in suites:
             parts[name + "-about"] = about(suites[name])
             parts[name] = make(suites[name])
@@ -351,12 +340,6 @@ def scripts(suites, folder):
             if series:
                 made[scenario] = plots.line_plot(path(scenario), f"Pods per second by {what}",
                                                  what, "pods/s", series, log_x)
-    if "soak" in suites:
-        series = {p: [(m["point"], m["memory"]["after"][p]["rss_mb"])
-                      for m in suites["soak"].select(scenario="soak")
-                      if p in m["memory"]["after"]] for p in PROGRAMS}
-        made["soak"] = plots.line_plot(path("soak"), "RSS over 100,000 pods", "pods so far", "MB",
-                                       {p: points for p, points in series.items() if points})
     return made
 
 
@@ -386,7 +369,7 @@ def wrap(text):
 
 def read(folder):
     suites = {}
-    for name in ("rounds", "rest", "growth", "soak", "fleet"):
+    for name in ("rounds", "rest", "growth", "fleet"):
         path = os.path.join(folder, name + ".json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:

@@ -20,8 +20,6 @@ constexpr auto kMaxEventsTime = 60s;
 constexpr auto kNoMoreEvents = 5s;
 // After a change, the operator's programs renew, trim and settle for a while.
 constexpr auto kUntilAtRest = 20s;
-// Pods of a batch of the soak.
-constexpr int kBatch = 2000;
 
 double Seconds(kube::Duration time) { return std::chrono::duration<double>(time).count(); }
 
@@ -385,27 +383,6 @@ Result<Measurement> Rest(const Run& run) {
   return measurement;
 }
 
-// The pods until `point`, in batches.
-Result<Measurement> Soak(const Run& run) {
-  LoadOptions load = LoadOf(run);
-  Measurement sum;
-  Meter meter(run.harness);
-  for (int left = run.point - run.previous; left > 0; left -= load.pods) {
-    load.pods = std::min(left, kBatch);
-    Result<LoadResult> result = run.harness.Run(load);
-    if (!result) return result.error();
-    sum.pods += load.pods;
-    sum.seconds += Seconds(result->ungated);
-    Result<> deleted = run.harness.DeletePods(load.namespaces);
-    if (!deleted) return deleted.error();
-  }
-  sum.pods_per_second = sum.pods / sum.seconds;
-  Result<> idle = run.harness.AwaitIdle();
-  if (!idle) return idle.error();
-  meter.Idle(sum);
-  return sum;
-}
-
 const Scenario kScenarios[] = {
     {"burst", 1, Suite::kRounds, Burst, true},
     {"burst", 2, Suite::kRounds, Burst, true},
@@ -429,13 +406,6 @@ const Scenario kScenarios[] = {
     {"images", 1, Suite::kGrowth, Images, false, {1, 10, 100, 1000}},
     // This scenario is the last, because its shards stay.
     {"shards", 2, Suite::kGrowth, Shards, false, {1, 10, 50, 100, 200}},
-
-    {"soak",
-     2,
-     Suite::kSoak,
-     Soak,
-     false,
-     {10000, 20000, 30000, 40000, 50000, 60000, 70000, 80000, 90000, 100000}},
 };
 
 }  // namespace

@@ -15,7 +15,6 @@ enum class Suite {
   kOnce,    // once
   kRest,    // once, with nothing to do
   kGrowth,  // once for each point: how cost grows
-  kSoak,    // once for each point, of the same processes: how memory grows
 };
 
 // One run of a scenario.

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "e2e/cluster_harness/own_network.h"
 
@@ -23,7 +24,10 @@ kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::strin
     return kube::Error::Invalid("--folder: " + ec.message());
   kube::Result<> network = e2e::EnterOwnNetwork();
   if (!network) return network.error();
-  return e2e::ProcessCluster::Start({.assets = assets, .folder = folder, .audit = options.audit});
+  return e2e::ProcessCluster::Start({.assets = assets,
+                                     .folder = folder,
+                                     .audit = options.audit,
+                                     .api_server_args = std::move(options.api_server_args)});
 }
 
 }  // namespace benchmarks

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "e2e/cluster_harness/process_cluster.h"
 
@@ -12,6 +13,8 @@ namespace benchmarks {
 struct ClusterOptions {
   // Whether the API server logs the requests of ServiceAccounts.
   bool audit = false;
+  // More arguments of kube-apiserver.
+  std::vector<std::string> api_server_args = {};
 };
 
 // Starts the control plane with the programs of $KUBEBUILDER_ASSETS, without the operator. Data and

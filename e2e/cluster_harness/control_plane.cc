@@ -197,6 +197,7 @@ Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admissi
       "--disable-admission-plugins=TaintNodesByCondition",
       "--allow-privileged=true",
   };
+  args.insert(args.end(), options_.api_server_args.begin(), options_.api_server_args.end());
   if (options_.audit) {
     Result<> written = WriteAuditPolicy();
     if (!written) return written;

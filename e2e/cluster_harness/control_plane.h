@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "e2e/cluster_harness/child_process.h"
 #include "kube/base/error.h"
@@ -36,6 +37,8 @@ struct ControlPlaneOptions {
   // Without kube-controller-manager and kube-scheduler: for a cluster that runs no pods. Deleted
   // namespaces stay.
   bool only_api_server = false;
+  // More arguments of kube-apiserver.
+  std::vector<std::string> api_server_args = {};
 };
 
 class ControlPlane {

@@ -54,10 +54,11 @@ class PodProcess {
   int64_t memory_limit() const;
   // The exit status after the last SIGTERM.
   std::optional<int> last_stop() const { return last_stop_; }
+  // What its processes have written, those before a restart included.
+  std::string log_file() const { return options_.folder + "/log"; }
   std::string LogTail() const { return TailOfFile(log_file(), 3000); }
 
  private:
-  std::string log_file() const { return options_.folder + "/log"; }
   const Json& container() const { return pod_["spec"]["containers"][0]; }
   kube::Result<> Start();
   std::vector<std::string> Arguments() const;

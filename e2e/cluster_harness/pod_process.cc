@@ -145,7 +145,7 @@ std::string PodProcess::AtOwnAddress(std::string argument) const {
 
 std::map<std::string, std::string> PodProcess::Environment() const {
   std::map<std::string, std::string> environment = {
-      {"KUBERNETES_SERVICE_HOST", plane_.host()},
+      {"KUBERNETES_SERVICE_HOST", plane_.host_for_pods()},
       {"KUBERNETES_SERVICE_PORT", std::to_string(plane_.port())},
       {"HOSTNAME", name_},
       {"HOME", options_.folder},
@@ -159,7 +159,7 @@ std::map<std::string, std::string> PodProcess::Environment() const {
   std::string token_folder = volumes_.TokenFolder();
   if (!token_folder.empty()) {
     std::string kubeconfig = options_.folder + "/kubeconfig";
-    if (plane_.WriteKubeconfig(kubeconfig, token_folder + "/token"))
+    if (plane_.WritePodKubeconfig(kubeconfig, token_folder + "/token"))
       environment["KUBECONFIG"] = kubeconfig;
   }
   return environment;

@@ -319,6 +319,14 @@ Result<> ControlPlane::AllRun() {
   return Ok();
 }
 
+std::vector<std::string> ControlPlane::Ended() {
+  std::vector<std::string> ended;
+  for (auto& [name, program] : programs_) {
+    if (program->ExitStatus()) ended.push_back(name);
+  }
+  return ended;
+}
+
 std::map<std::string, pid_t> ControlPlane::Pids() const {
   std::map<std::string, pid_t> pids;
   for (const auto& [name, program] : programs_) pids[name] = program->pid();

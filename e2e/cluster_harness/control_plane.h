@@ -92,6 +92,9 @@ class ControlPlane {
   // kUnavailable if a program has ended unexpectedly, with its name and the end of its log.
   kube::Result<> AllRun();
 
+  // The programs that have ended although nobody killed them.
+  std::vector<std::string> Ended();
+
   // By program name, such as "kube-apiserver".
   std::map<std::string, pid_t> Pids() const;
   // The names of the members of etcd and of the API servers: "etcd", "etcd-1", "etcd-2".

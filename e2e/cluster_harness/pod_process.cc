@@ -162,6 +162,9 @@ std::map<std::string, std::string> PodProcess::Environment() const {
     if (plane_.WritePodKubeconfig(kubeconfig, token_folder + "/token"))
       environment["KUBECONFIG"] = kubeconfig;
   }
+  if (options_.environment != nullptr) {
+    for (const auto& [name, value] : *options_.environment) environment[name] = value;
+  }
   return environment;
 }
 
@@ -181,6 +184,7 @@ Async<bool> PodProcess::Probe() {
 
 void PodProcess::ReapIfEnded() {
   if (process_ == nullptr || !process_->ExitStatus()) return;
+  exits_.push_back(*process_->ExitStatus());
   waiting_for_ = "CrashLoopBackOff";
   waiting_message_ = "the process ended with status " + std::to_string(*process_->ExitStatus());
   process_.reset();

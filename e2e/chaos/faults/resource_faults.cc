@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include "e2e/chaos/faults/faults.h"
+#include "e2e/cluster_harness/child_process.h"
+
+namespace e2e {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::Result;
+
+namespace {
+
+constexpr char kStartsAgain[] = "it starts again, and continues from what is stored";
+
+// The programs of the operator, by pick: each fault here takes one process of one of them.
+std::string ProgramOf(uint64_t pick) {
+  constexpr const char* kPrograms[] = {"cluster-controller", "shard", "operator", "webhook"};
+  return kPrograms[pick % 4];
+}
+
+// Another process in the pod's cgroup takes what is left of its memory, and may not be killed.
+Result<EndFault> OutOfMemory(Stage& stage, uint64_t pick) {
+  Result<Stage::Process> process = stage.Pick(ProgramOf(pick), pick / 4);
+  if (!process) return process.error();
+  PodProcess* pod = stage.Find(*process);
+  if (pod == nullptr || pod->cgroup().empty())
+    return Error::PermissionDenied("this machine has no memory cgroups for tests");
+  const int64_t bytes = pod->memory_limit() - (int64_t{2} << 20);
+  auto hog = ChildProcess::Start(
+      {.path = "sh",
+       .args = {"-c", "echo -1000 >/proc/self/oom_score_adj && head -c " + std::to_string(bytes) +
+                          " /dev/zero | tail -c " + std::to_string(bytes) + " | sleep 30"},
+       .cgroup = pod->cgroup()});
+  if (!hog) return hog.error();
+  for (int wait = 0; wait < 60 && stage.Find(*process) != nullptr; ++wait)
+    stage.cluster().Pause(50ms);
+  if (stage.Find(*process) != nullptr)
+    return Error::Unavailable("the kernel has not killed " + process->pod.ToString());
+  return EndFault([hog = std::shared_ptr(std::move(*hog))](Stage&) {
+    // Its children are of the same group.
+    kill(-hog->pid(), SIGKILL);
+  });
+}
+
+Result<int> OpenDescriptors(pid_t pid) {
+  std::error_code ec;
+  std::filesystem::directory_iterator files("/proc/" + std::to_string(pid) + "/fd", ec);
+  if (ec) return Error::NotFound(ec.message());
+  int open = 0;
+  for (const auto& file : files) open += file.path().empty() ? 0 : 1;
+  return open;
+}
+
+// No more descriptors than it has: neither connections nor files.
+Result<EndFault> FewDescriptors(Stage& stage, uint64_t pick) {
+  Result<Stage::Process> process = stage.Pick(ProgramOf(pick), pick / 4);
+  if (!process) return process.error();
+  Result<int> open = OpenDescriptors(process->pid);
+  if (!open) return open.error();
+  rlimit before{};
+  if (prlimit(process->pid, RLIMIT_NOFILE, nullptr, &before) != 0)
+    return Error::PermissionDenied(std::string("prlimit: ") + std::strerror(errno));
+  rlimit few = before;
+  few.rlim_cur = static_cast<rlim_t>(*open);
+  if (prlimit(process->pid, RLIMIT_NOFILE, &few, nullptr) != 0)
+    return Error::PermissionDenied(std::string("prlimit: ") + std::strerror(errno));
+  return EndFault([process = *process, before](Stage& ended) {
+    if (ended.Find(process) != nullptr) prlimit(process.pid, RLIMIT_NOFILE, &before, nullptr);
+  });
+}
+
+Result<EndFault> FillPodsDisk(Stage& stage, uint64_t) {
+  Result<> filled = stage.pods_disk().Fill();
+  if (!filled) return filled.error();
+  return EndFault([](Stage& ended) { ended.pods_disk().Release(); });
+}
+
+}  // namespace
+
+std::vector<FaultKind> ResourceFaults() {
+  return {
+      {{"out of memory", "memory", 2s, 5s},
+       "a process of the operator is killed in its memory cgroup",
+       kStartsAgain,
+       OutOfMemory},
+      {{"no descriptors", "descriptors", 5s, 15s},
+       "RLIMIT_NOFILE of a process of the operator is what it has open",
+       "it goes on with its connections, and opens new ones later",
+       FewDescriptors},
+      {{"disk full", kDiskArea, 5s, 15s},
+       "the tmpfs with logs and volumes of the operator's pods is full",
+       "they go on without logs",
+       FillPodsDisk},
+  };
+}
+
+}  // namespace e2e

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <set>
 
+#include "e2e/recording/recorded_kinds.h"
+
 namespace e2e {
 
 using kube::Error;
@@ -230,10 +232,13 @@ Result<> ControlPlane::WriteAuditPolicy() {
   Json others = {{"level", "Metadata"},
                  {"userGroups", users},
                  {"omitStages", {"RequestReceived", "ResponseStarted"}}};
+  Json rules = Json::array({watches, others, {{"level", "None"}}});
+  // The first rule that matches decides.
+  if (options_.record_writes) rules.insert(rules.begin(), AuditRuleForRecordings());
   Json policy = {{"apiVersion", "audit.k8s.io/v1"},
                  {"kind", "Policy"},
                  {"omitManagedFields", true},
-                 {"rules", Json::array({watches, others, {{"level", "None"}}})}};
+                 {"rules", std::move(rules)}};
   return WriteFile(options_.folder + "/audit-policy.json", kube::PrettyJson(policy));
 }
 
@@ -274,7 +279,7 @@ Result<> ControlPlane::StartApiServer(size_t number, const std::map<std::string,
     args.push_back("--audit-policy-file=" + folder + "/audit-policy.json");
     args.push_back("--audit-log-path=" + audit_log(number));
     // In megabytes; a complete run of the integration tier needs a tenth.
-    args.push_back("--audit-log-maxsize=500");
+    args.push_back(options_.record_writes ? "--audit-log-maxsize=5000" : "--audit-log-maxsize=500");
     args.push_back("--audit-log-maxbackup=1");
   }
   if (!admission.empty()) {

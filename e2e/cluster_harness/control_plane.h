@@ -47,6 +47,8 @@ struct ControlPlaneOptions {
   std::string folder;
   // Whether the API server logs the requests of ServiceAccounts.
   bool audit = false;
+  // With `audit`: it also logs what every user writes, with the objects (e2e/recording).
+  bool record_writes = false;
   // Where all programs listen: a loopback address. Each control plane of a network has its own.
   std::string address = "127.0.0.1";
   // The control plane whose etcd also keeps the objects of this one, under a prefix of its own. It

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "e2e/chaos/faults/fault_kind.h"
-#include "e2e/chaos/plan.h"
+#include "e2e/chaos/plan/plan.h"
 #include "e2e/chaos/pod_waits.h"
 #include "e2e/chaos/report.h"
 #include "e2e/chaos/stage/stage.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "e2e/chaos/plan.h"
+#include "e2e/chaos/plan/plan.h"
 #include "e2e/chaos/pod_waits.h"
 #include "kube/types/unstructured.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "e2e/chaos/plan.h"
+#include "e2e/chaos/plan/plan.h"
 #include "e2e/chaos/stage/stage.h"
 
 namespace e2e {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "e2e/chaos/faults/faults.h"
@@ -26,28 +27,31 @@ std::string ProgramOf(uint64_t pick) {
   return kPrograms[pick % 4];
 }
 
-// Another process in the pod's cgroup takes what is left of its memory, and may not be killed.
+// Other processes in the pod's cgroup take what is left of its memory. The kernel kills the one
+// that has the highest score: the operator's.
 Result<EndFault> OutOfMemory(Stage& stage, uint64_t pick) {
   Result<Stage::Process> process = stage.Pick(ProgramOf(pick), pick / 4);
   if (!process) return process.error();
   PodProcess* pod = stage.Find(*process);
   if (pod == nullptr || pod->cgroup().empty())
     return Error::PermissionDenied("this machine has no memory cgroups for tests");
-  const int64_t bytes = pod->memory_limit() - (int64_t{2} << 20);
+  std::ofstream("/proc/" + std::to_string(process->pid) + "/oom_score_adj") << 1000;
+  // They need some themselves, and fit when the other one has ended.
+  const std::string bytes = std::to_string(pod->memory_limit() - (int64_t{4} << 20));
   auto hog = ChildProcess::Start(
       {.path = "sh",
-       .args = {"-c", "echo -1000 >/proc/self/oom_score_adj && head -c " + std::to_string(bytes) +
-                          " /dev/zero | tail -c " + std::to_string(bytes) + " | sleep 30"},
+       .args = {"-c", "head -c " + bytes + " /dev/zero | tail -c " + bytes + " | sleep 60"},
        .cgroup = pod->cgroup()});
   if (!hog) return hog.error();
-  for (int wait = 0; wait < 60 && stage.Find(*process) != nullptr; ++wait)
-    stage.cluster().Pause(50ms);
-  if (stage.Find(*process) != nullptr)
-    return Error::Unavailable("the kernel has not killed " + process->pod.ToString());
-  return EndFault([hog = std::shared_ptr(std::move(*hog))](Stage&) {
+  EndFault end = [hog = std::shared_ptr(std::move(*hog))](Stage&) {
     // Its children are of the same group.
     kill(-hog->pid(), SIGKILL);
-  });
+  };
+  for (int wait = 0; wait < 60 && stage.Find(*process) != nullptr; ++wait)
+    stage.cluster().Pause(50ms);
+  if (stage.Find(*process) == nullptr) return end;
+  end(stage);
+  return Error::Unavailable("the kernel has not killed " + process->pod.ToString());
 }
 
 Result<int> OpenDescriptors(pid_t pid) {

@@ -52,7 +52,8 @@ Result<> Stage::Start(const std::string& assets, const std::string& folder) {
   if (entered) entered = EnterOwnMounts();
   if (!entered) return entered.error();
 
-  ControlPlaneOptions options{.assets = assets, .folder = folder, .audit = true};
+  ControlPlaneOptions options{
+      .assets = assets, .folder = folder, .audit = true, .record_writes = true};
   for (size_t m = 0; m < ChaosNetwork::kEtcdMembers; ++m) {
     auto disk = Disk::Mount(folder + "/" + ControlPlane::EtcdName(m), kEtcdDisk);
     if (!disk) return disk.error();

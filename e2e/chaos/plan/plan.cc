@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "e2e/chaos/plan.h"
+#include "e2e/chaos/plan/plan.h"
 
 #include <algorithm>
 #include <deque>

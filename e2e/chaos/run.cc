@@ -2,15 +2,14 @@
 #include "e2e/chaos/run.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
-#include <fstream>
 
 #include "e2e/cluster_harness/operator_objects.h"
 #include "e2e/framework/pod_history.h"
 #include "e2e/framework/resources.h"
-#include "e2e/recording/judge.h"
-#include "e2e/recording/recording_file.h"
 #include "kube/client/typed.h"
+#include "sim/checker/facts.h"
 
 namespace e2e {
 
@@ -30,6 +29,11 @@ constexpr auto kQuiet = 4min;
 constexpr auto kProbe = 60s;
 constexpr auto kRemoval = 3min;
 constexpr auto kSync = 60s;
+// While there are faults, the recording is taken in parts, which keeps it small.
+constexpr auto kTakeEvery = 10s;
+constexpr auto kTakePatience = 300ms;
+// An API server that was killed never logs who has written last, so a part may stay incomplete.
+constexpr int kMostIncomplete = 3;
 
 // The images that users name, as push_demo.py has pushed them.
 const std::map<std::string, std::vector<std::string>>& Platforms() {
@@ -58,10 +62,34 @@ std::vector<PlannedFault> PlanOf(const std::vector<FaultKind>& kinds, const RunO
 }
 
 RecorderOptions RecorderOptionsFor(ControlPlane& plane) {
-  // An hour of a run.
-  RecorderOptions options{.max_bytes = uint64_t{4} << 30};
+  // Much more than a run records between two faults.
+  RecorderOptions options{.max_bytes = uint64_t{1} << 30};
   for (size_t i = 0; i < plane.api_servers(); ++i) options.audit_logs.push_back(plane.audit_log(i));
   return options;
+}
+
+// What the judge is told, as far as it is known before the run.
+sim::checker::Facts FactsOf(Stage& stage, const std::vector<FaultKind>& kinds) {
+  sim::checker::Facts facts;
+  facts.operator_namespace = stage.cluster().operator_namespace();
+  for (const auto& [name, architectures] : Platforms()) {
+    sim::checker::Image image;
+    for (const std::string& architecture : architectures)
+      image.platforms.push_back({"linux", architecture});
+    facts.images.SetPlatforms(Stage::Image(name), Time(0), image);
+  }
+  // Any fault may also delay a request to the registry beyond its timeout.
+  facts.images.SetRegistry(ChaosNetwork::RegistryAddress(), Time(0),
+                           sim::checker::Registry::kFlaky);
+
+  milliseconds longest{0};
+  for (const FaultKind& kind : kinds) longest = std::max(longest, kind.outline.longest);
+  sim::checker::Timing& timing = facts.timing;
+  timing.watch_lag += longest + 60s;
+  timing.admission_lag += longest + 60s;
+  timing.inspection_lag += longest;
+  timing.rights_lag += longest;
+  return facts;
 }
 
 // Whether a signal ended it that no fault sends: a crash.
@@ -77,7 +105,10 @@ Run::Run(Stage& stage, RunOptions options)
                 stage.cluster().io().get_executor(), RecorderOptionsFor(stage.plane())),
       pods_(stage.cluster().client(), stage.cluster().clock(), kPods, {},
             [this](const std::string& type, const Json& pod) { OnPod(type, pod); }),
-      tasks_(stage.cluster().io().get_executor()) {}
+      tasks_(stage.cluster().io().get_executor()),
+      judge_(FactsOf(stage, kinds_)) {
+  if (!options_.recording.empty()) file_.open(options_.recording, std::ios::trunc);
+}
 
 Run::~Run() {
   kube::IgnoreError(stage_.cluster().Run(tasks_.Stop(stage_.cluster().clock(), 10s)),
@@ -114,7 +145,6 @@ Result<> Run::Play() {
   tasks_.Spawn("pods", pods_.Run());
 
   start_ = cluster.clock().Now();
-  recorded_before_ = recorder_.now();
   faults_ = std::make_unique<FaultRunner>(stage_, kinds_, PlanOf(kinds_, options_), waits_);
   tasks_.Spawn("users", users_->Run());
   PlayFaults();
@@ -146,9 +176,20 @@ void Run::Step() {
   stage_.KeepControlPlane();
   for (PodProcess* process : stage_.kubelet().OfProgram("cluster-controller", "")) {
     int& known = controller_restarts_[process->name()];
-    if (process->restarts() > known) controller_ends_.push_back(recorder_.now());
+    if (process->restarts() > known) judge_.facts().controller_ends.push_back(recorder_.now());
     known = process->restarts();
   }
+  if (stage_.cluster().clock().Now() < next_take_) return;
+  next_take_ = stage_.cluster().clock().Now() + kTakeEvery;
+  Result<> complete = stage_.cluster().Run(recorder_.Sync(kTakePatience));
+  if (complete || ++incomplete_ >= kMostIncomplete) TakeRecording();
+}
+
+void Run::TakeRecording() {
+  incomplete_ = 0;
+  const Recorded part = recorder_.Take();
+  if (file_.is_open()) writer_.Write(part);
+  judge_.Add(part);
 }
 
 void Run::PlayFaults() {
@@ -181,7 +222,7 @@ void Run::AwaitQuiet() {
   const milliseconds ended = Now();
   Result<> quiet = Ok();
   do {
-    Step();
+    for (int i = 0; i < 10; ++i) Step();
     quiet = IsQuiet();
     report_.quiet_after = Now() - ended;
     if (quiet) return;
@@ -245,44 +286,13 @@ void Run::CheckExits() {
     report_.counts["ended by itself: " + program] = static_cast<uint64_t>(times);
 }
 
-sim::checker::Facts Run::FactsOfRun() const {
-  sim::checker::Facts facts;
-  facts.operator_namespace = stage_.cluster().operator_namespace();
-  for (const auto& [name, architectures] : Platforms()) {
-    sim::checker::Image image;
-    for (const std::string& architecture : architectures)
-      image.platforms.push_back({"linux", architecture});
-    facts.images.SetPlatforms(Stage::Image(name), Time(0), image);
-  }
-  // Any fault may also delay a request to the registry beyond its timeout.
-  facts.images.SetRegistry(ChaosNetwork::RegistryAddress(), recorded_before_,
-                           sim::checker::Registry::kFlaky);
-  facts.controller_ends = controller_ends_;
-
-  milliseconds longest{0};
-  for (const PlannedFault& fault : timeline()) longest = std::max(longest, fault.end - fault.begin);
-  sim::checker::Timing& timing = facts.timing;
-  timing.watch_lag += longest + 60s;
-  timing.admission_lag += longest + 60s;
-  timing.inspection_lag += longest;
-  timing.rights_lag += longest;
-  return facts;
-}
-
 void Run::JudgeRecording() {
-  ProcessCluster& cluster = stage_.cluster();
-  Result<> synced = cluster.Run(recorder_.Sync(kSync));
-  if (!synced) {
-    std::printf("the recording may lack writers: %s\n", synced.error().ToString().c_str());
-    ++report_.not_judged["the recording did not become complete"];
-  }
-  const Recorded recorded = recorder_.Take();
-  if (!options_.recording.empty()) {
-    std::ofstream file(options_.recording, std::ios::trunc);
-    RecordingWriter writer(file);
-    writer.Write(recorded);
-  }
-  const Verdict verdict = JudgeRun(recorded, FactsOfRun());
+  Result<> complete = stage_.cluster().Run(recorder_.Sync(kSync));
+  if (!complete)
+    std::printf("the recording lacks something: %s\n", complete.error().message().c_str());
+  TakeRecording();
+  const Verdict verdict = judge_.Take();
+  std::printf("%s\n", verdict.Summary().c_str());
   for (const Finding& finding : verdict.violations) {
     std::string text = sim::checker::Describe(finding.violation);
     for (const std::string& line : finding.story) text += "\n    " + line;
@@ -291,7 +301,7 @@ void Run::JudgeRecording() {
   report_.counts["commits"] = verdict.commits;
   report_.counts["pods judged"] = verdict.pods_judged;
   for (const auto& [reason, count] : verdict.not_judged) report_.not_judged[reason] += count;
-  for (const Gap& gap : recorded.gaps) ++report_.not_judged["gap of " + gap.plural];
+  for (const Gap& gap : verdict.gaps) ++report_.not_judged["gap of " + gap.plural];
   if (verdict.pods_judged == 0) Violated("the judge has judged no pod");
 }
 

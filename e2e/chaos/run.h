@@ -7,7 +7,10 @@
 //   run.report().violations ...
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <fstream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,9 +22,10 @@
 #include "e2e/chaos/stage/stage.h"
 #include "e2e/chaos/users/users.h"
 #include "e2e/framework/follower.h"
+#include "e2e/recording/judge.h"
 #include "e2e/recording/recorder.h"
+#include "e2e/recording/recording_file.h"
 #include "kube/base/task_group.h"
-#include "sim/checker/facts.h"
 
 namespace e2e {
 
@@ -63,7 +67,8 @@ class Run {
   void JudgeRecording();
 
   kube::Result<> IsQuiet();
-  sim::checker::Facts FactsOfRun() const;
+  // Gives the judge what was recorded.
+  void TakeRecording();
   void Violated(const std::string& text);
 
   Stage& stage_;
@@ -76,10 +81,12 @@ class Run {
   Follower pods_;
   kube::TaskGroup tasks_;
   kube::TimePoint start_{};
-  // The recorder's time then.
-  sim::checker::Time recorded_before_{};
+  kube::TimePoint next_take_{};
+  int incomplete_ = 0;  // looks since the last part
+  std::ofstream file_;
+  RecordingWriter writer_{file_};
+  Judge judge_;
   std::map<std::string, int> controller_restarts_;  // by pod
-  std::vector<sim::checker::Time> controller_ends_;
   RunReport report_;
 };
 

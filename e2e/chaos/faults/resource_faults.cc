@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 
 #include "e2e/chaos/faults/faults.h"
@@ -87,6 +88,45 @@ Result<EndFault> FillPodsDisk(Stage& stage, uint64_t) {
   return EndFault([](Stage& ended) { ended.pods_disk().Release(); });
 }
 
+// NAME=VALUE of a process, each ended by a zero byte.
+std::string ReadEnvironment(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+// "" if Debian's libfaketime is not installed.
+std::string FakeTimeLibrary() {
+  std::error_code ec;
+  for (const auto& folder : std::filesystem::directory_iterator("/usr/lib", ec)) {
+    std::string library = folder.path().string() + "/faketime/libfaketime.so.1";
+    if (std::filesystem::exists(library, ec)) return library;
+  }
+  return "";
+}
+
+// A time namespace would move the monotonic clock, which is right on every machine; the time of day
+// is what differs.
+Result<EndFault> WrongClock(Stage& stage, uint64_t pick) {
+  const std::string program = ProgramOf(pick);
+  const std::string library = FakeTimeLibrary();
+  if (library.empty()) return Error::NotFound("libfaketime is not installed");
+  Result<Stage::Process> process = stage.Pick(program, pick / 4);
+  if (!process) return process.error();
+  constexpr const char* kOffsets[] = {"-300s", "+300s", "-45s", "+45s"};
+  stage.kubelet().SetEnvironment(program, {{"LD_PRELOAD", library},
+                                           {"FAKETIME", kOffsets[pick / 16 % 4]},
+                                           {"FAKETIME_DONT_FAKE_MONOTONIC", "1"}});
+  stage.Signal(*process, SIGKILL);
+  return EndFault([program](Stage& ended) {
+    ended.kubelet().SetEnvironment(program, {});
+    // Those that have started in the meantime.
+    for (const Stage::Process& wrong : ended.Processes(program)) {
+      const std::string variables = ReadEnvironment(wrong.pid);
+      if (variables.find("FAKETIME=") != std::string::npos) ended.Signal(wrong, SIGKILL);
+    }
+  });
+}
+
 }  // namespace
 
 std::vector<FaultKind> ResourceFaults() {
@@ -103,6 +143,10 @@ std::vector<FaultKind> ResourceFaults() {
        "the tmpfs with logs and volumes of the operator's pods is full",
        "they go on without logs",
        FillPodsDisk},
+      {{"wrong clock", "clock", 10s, 25s},
+       "a process of the operator starts with a time of day that is 45 or 300 s off",
+       "Leases, announcements and certificates do not depend on it",
+       WrongClock},
   };
 }
 

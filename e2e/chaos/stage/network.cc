@@ -18,7 +18,6 @@ constexpr char kRegistry[] = "10.250.255.252";  // in kPodNetwork
 std::string In(const std::string& network, size_t number) {
   return network + std::to_string(number + 1);
 }
-std::string ApiServerHost(size_t number) { return In("127.0.0.", number); }
 std::string PeerHost(size_t member) { return In("127.0.2.", member); }
 std::string EtcdProxyHost(size_t api_server, size_t member) {
   return In("127.0." + std::to_string(10 + api_server) + ".", member);
@@ -66,6 +65,8 @@ Result<> ChaosNetwork::Listen() {
     peers_.push_back(proxy(PeerHost(m), kPeerPort, {AddressAt(EtcdHost(m), kPeerPort)}));
   return done;
 }
+
+std::string ChaosNetwork::ApiServerHost(size_t number) { return In("127.0.0.", number); }
 
 std::string ChaosNetwork::EtcdHost(size_t member) { return In("127.0.1.", member); }
 

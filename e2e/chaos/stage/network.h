@@ -30,6 +30,7 @@ class ChaosNetwork {
 
   // Sets the addresses.
   void Configure(ControlPlaneOptions& options) const;
+  static std::string ApiServerHost(size_t number);
   static std::string EtcdHost(size_t member);
   // host:port of the registry, for images.
   static std::string RegistryAddress();

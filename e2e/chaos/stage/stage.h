@@ -11,6 +11,7 @@
 #include "e2e/chaos/stage/network.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "kube/base/error.h"
+#include "kube/client/client.h"
 #include "kube/types/resource.h"
 
 namespace e2e {
@@ -70,6 +71,7 @@ class Stage {
  private:
   Stage() = default;
   kube::Result<> Start(const std::string& assets, const std::string& folder);
+  kube::Result<> ConnectDirectly();
   void CopyLogs();
 
   std::string folder_;
@@ -77,6 +79,8 @@ class Stage {
   std::unique_ptr<Disk> pods_disk_;
   std::unique_ptr<ChaosNetwork> network_;
   std::unique_ptr<ProcessCluster> cluster_;
+  // Of each API server, without a proxy.
+  std::vector<std::unique_ptr<kube::Client>> direct_;
   std::map<std::string, int> restarts_;
   kube::TimePoint next_restart_{};
 };

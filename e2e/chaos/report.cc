@@ -61,7 +61,7 @@ std::string DescribeReport(const RunReport& report, const PodWaits& waits) {
   char line[200];
   for (const KindReport& kind : report.kinds) {
     const PodWaits::Summary summary = waits.Of(kind.kind);
-    std::snprintf(line, sizeof line, "%-32s %3d times, %6zu pods, longest wait %s\n",
+    std::snprintf(line, sizeof line, "%-36s %3d times, %6zu pods, longest wait %s\n",
                   kind.kind.c_str(), kind.times, summary.pods, Text(summary.longest).c_str());
     text += line;
     for (const auto& [reason, times] : kind.not_possible)

@@ -57,7 +57,7 @@ TEST(ReportTest, JsonHasEachKindWithItsWaits) {
 TEST(ReportTest, TextNamesWhatIsNotPossibleAndWhatIsWrong) {
   const std::string text = DescribeReport(TheReport(), TheWaits());
   for (const char* part :
-       {"cut                                2 times,      1 pods, longest wait 1.5 s",
+       {"cut                                    2 times,      1 pods, longest wait 1.5 s",
         "1 not possible: no library", "VIOLATION: I1 pods a/b", "1 violations, seed 7",
         "without a fault: 1 pods", "pods: 2", "not judged: no writer: 3"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " is not in\n" << text;

@@ -11,6 +11,7 @@
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
 #                      of //fleet/benchmark:fleet for bench-fleet
 # SOAK                 options of //e2e/soak, such as --seconds=600
+# SECONDS, SEED        how long `make chaos` runs (180), and the seed of its faults (1)
 # SEEDS, REPLAY        how many plans `make sim` simulates (100), or a file with the one to repeat
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
 # FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
@@ -22,8 +23,8 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
 .PHONY: attacks sim test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
-.PHONY: test-neighbours
-.PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro soak
+.PHONY: test-neighbours chaos chaos-page soak
+.PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
 help: ## List the targets
@@ -71,6 +72,12 @@ test-install: setup ## Install operator and fleet in every way, on kind
 sim: setup-packages ## Simulate SEEDS=N plans with faults, or REPLAY=FILE; shrink what fails
 	@bazel build //sim
 	@bazel-bin/sim/sim --minloglevel=3 --shrink $(if $(REPLAY),--replay=$(REPLAY),--seeds=$(SEEDS))
+
+chaos: setup ## Run real processes with real faults for SECONDS=N, with SEED=N
+	@e2e/chaos/chaos.sh $(or $(SECONDS),180) $(or $(SEED),1)
+
+chaos-page: ## Write the report of the last `make chaos` to docs/reliability.md
+	@e2e/chaos/chaos.sh page
 
 test-fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
 	@e2e/test.sh fuzz

@@ -30,9 +30,9 @@ cd "$(dirname "$0")/.."
 . e2e/deploy.sh
 
 # Those that need kind are last.
-readonly parts=(asan tsan fuzz neighbours kind install)
+readonly parts=(asan tsan fuzz neighbours chaos kind install)
 # Their minutes on two cores, with the compilation of a large change.
-readonly part_minutes=(asan=45 tsan=45 fuzz=15 neighbours=30 kind=15 install=20)
+readonly part_minutes=(asan=45 tsan=45 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
 readonly ci_minutes=90
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
 rotated=       # the part that the rotation has chosen
@@ -271,11 +271,18 @@ run_neighbours() {
   bazel_test neighbours //e2e:neighbours_test
 }
 
+# Another seed each time: the plan of faults and what users do.
+run_chaos() {
+  use_control_plane
+  say "real faults on real processes"
+  bazel_test chaos //e2e/chaos --test_arg=--seconds=180 --test_arg="--seed=$(date +%s)"
+}
+
 run_kind() { kind_tier all_kind_test; }
 
 run_rotation() {
   local passed=$((($(date +%s) - started) / 60)) choice minutes=("${part_minutes[@]}")
-  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:0:4}")
+  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:0:5}")
   mapfile -t choice < <(python3 e2e/rotation.py --minutes-left=$((ci_minutes - passed)) \
     --state="$rotation_state" "${minutes[@]}")
   say "rotation: ${choice[0]}"

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "e2e/cluster_harness/control_plane.h"
 
+#include <cctype>
 #include <cstdio>
 #include <fstream>
+#include <set>
+
+#include "e2e/recording/recorded_kinds.h"
 
 namespace e2e {
 
@@ -53,23 +57,62 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::Start(ControlPlaneOptions op
   Result<> keys = plane->MakeKeys();
   if (!keys) return keys.error().Prefix("keys of the control plane");
 
-  Result<> started = plane->options_.etcd_of == nullptr ? plane->StartEtcd() : Ok();
-  if (started) started = plane->StartApiServer();
+  Result<> started = Ok();
+  for (size_t i = 0; started && i < plane->etcd_members(); ++i) started = plane->StartEtcd(i);
+  for (size_t i = 0; started && i < plane->api_servers(); ++i)
+    started = plane->StartApiServer(i, {});
   if (started && !plane->options_.only_api_server) started = plane->StartPodControllers();
   if (!started) return started.error();
   return plane;
 }
 
-std::string ControlPlane::EtcdUrl() const {
-  return options_.etcd_of != nullptr ? options_.etcd_of->EtcdUrl() : "http://" + host() + ":2379";
+ControlPlane::ControlPlane(ControlPlaneOptions options) : options_(std::move(options)) {
+  const std::string& own = options_.address;
+  if (options_.etcd.empty() && options_.etcd_of == nullptr) options_.etcd = {{own, own}};
+  if (!options_.api_servers.empty()) return;
+  ApiServerPlace place{.address = own, .etcd = {}};
+  if (options_.etcd_of != nullptr) place.etcd = options_.etcd_of->options_.api_servers[0].etcd;
+  for (const EtcdMember& member : options_.etcd) place.etcd.push_back(member.address);
+  options_.api_servers.push_back(std::move(place));
 }
 
-Result<> ControlPlane::StartEtcd() {
-  return StartProgram("etcd", {"--data-dir=" + options_.folder + "/etcd",
-                               // The data need not survive a power failure.
-                               "--unsafe-no-fsync", "--listen-client-urls=" + EtcdUrl(),
-                               "--advertise-client-urls=" + EtcdUrl(),
-                               "--listen-peer-urls=http://" + host() + ":2380"});
+std::string ControlPlane::NameOf(const std::string& program, size_t number) {
+  return number == 0 ? program : program + "-" + std::to_string(number);
+}
+
+const std::string& ControlPlane::host() const {
+  return options_.clients_address.empty() ? options_.api_servers.front().address
+                                          : options_.clients_address;
+}
+
+const std::string& ControlPlane::host_for_pods() const {
+  return options_.pods_address.empty() ? host() : options_.pods_address;
+}
+
+std::string ControlPlane::audit_log(size_t api_server) const {
+  return options_.folder + "/" + NameOf("audit", api_server) + ".log";
+}
+
+Result<> ControlPlane::StartEtcd(size_t member) {
+  const std::string name = EtcdName(member);
+  const EtcdMember& own = options_.etcd[member];
+  const std::string client_url = "http://" + own.address + ":2379";
+  std::vector<std::string> args = {"--data-dir=" + options_.folder + "/" + name,
+                                   // The data need not survive a power failure.
+                                   "--unsafe-no-fsync", "--listen-client-urls=" + client_url,
+                                   "--advertise-client-urls=" + client_url,
+                                   "--listen-peer-urls=http://" + own.address + ":2380"};
+  if (etcd_members() > 1) {
+    std::string members;
+    for (size_t i = 0; i < etcd_members(); ++i) {
+      members +=
+          (i == 0 ? "" : ",") + EtcdName(i) + "=http://" + options_.etcd[i].peer_address + ":2380";
+    }
+    args.push_back("--name=" + name);
+    args.push_back("--initial-cluster=" + members);
+    args.push_back("--initial-advertise-peer-urls=http://" + own.peer_address + ":2380");
+  }
+  return StartProgram(name, std::move(args));
 }
 
 Result<> ControlPlane::StartPodControllers() {
@@ -80,11 +123,11 @@ Result<> ControlPlane::StartPodControllers() {
                     "--leader-elect=false", "--controllers=" + std::string(kControllers),
                     "--service-account-private-key-file=" + options_.folder + "/sa.key",
                     "--root-ca-file=" + ca_file(), "--kube-api-qps=300", "--kube-api-burst=600",
-                    "--bind-address=" + host()});
+                    "--bind-address=" + options_.address});
   if (!started) return started;
   return StartProgram("kube-scheduler",
                       {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--kube-api-qps=300",
-                       "--kube-api-burst=600", "--bind-address=" + host()});
+                       "--kube-api-burst=600", "--bind-address=" + options_.address});
 }
 
 Result<> ControlPlane::MakeKeys() {
@@ -101,16 +144,15 @@ Result<> ControlPlane::MakeKeys() {
   Result<> made = OpenSsl(ca);
   if (!made) return made;
 
-  std::vector<std::string> server = {
-      "req",     "-x509",
-      "-days",   "2",
-      "-subj",   "/CN=kube-apiserver",
-      "-CA",     ca_file(),
-      "-CAkey",  folder + "/ca.key",
-      "-keyout", folder + "/apiserver.key",
-      "-out",    folder + "/apiserver.crt",
-      "-addext", "subjectAltName=IP:" + host() + ",IP:10.96.0.1,DNS:kubernetes.default.svc",
-      "-addext", "basicConstraints=critical,CA:FALSE"};
+  std::vector<std::string> server = {"req",     "-x509",
+                                     "-days",   "2",
+                                     "-subj",   "/CN=kube-apiserver",
+                                     "-CA",     ca_file(),
+                                     "-CAkey",  folder + "/ca.key",
+                                     "-keyout", folder + "/apiserver.key",
+                                     "-out",    folder + "/apiserver.crt",
+                                     "-addext", "subjectAltName=" + ServerNames(),
+                                     "-addext", "basicConstraints=critical,CA:FALSE"};
   server.insert(server.end(), new_key.begin(), new_key.end());
   made = OpenSsl(server);
   if (!made) return made;
@@ -132,15 +174,34 @@ Result<> ControlPlane::MakeKeys() {
   return WriteKubeconfig(admin_kubeconfig(), folder + "/admin.token");
 }
 
+std::string ControlPlane::ServerNames() const {
+  std::set<std::string> addresses = {host(), host_for_pods(), "10.96.0.1"};
+  for (const ApiServerPlace& place : options_.api_servers) addresses.insert(place.address);
+  std::string names = "DNS:kubernetes.default.svc";
+  for (const std::string& address : addresses) names += ",IP:" + address;
+  return names;
+}
+
 Result<> ControlPlane::WriteKubeconfig(const std::string& path,
                                        const std::string& token_file) const {
+  return WriteKubeconfig(path, token_file, url());
+}
+
+Result<> ControlPlane::WritePodKubeconfig(const std::string& path,
+                                          const std::string& token_file) const {
+  return WriteKubeconfig(path, token_file,
+                         "https://" + host_for_pods() + ":" + std::to_string(port()));
+}
+
+Result<> ControlPlane::WriteKubeconfig(const std::string& path, const std::string& token_file,
+                                       const std::string& server) const {
   Json config = {
       {"apiVersion", "v1"},
       {"kind", "Config"},
       {"current-context", "test"},
       {"clusters",
        {{{"name", "test"},
-         {"cluster", {{"server", url()}, {"certificate-authority", ca_file()}}}}}},
+         {"cluster", {{"server", server}, {"certificate-authority", ca_file()}}}}}},
       {"users", {{{"name", "test"}, {"user", {{"tokenFile", token_file}}}}}},
       {"contexts", {{{"name", "test"}, {"context", {{"cluster", "test"}, {"user", "test"}}}}}},
   };
@@ -148,8 +209,12 @@ Result<> ControlPlane::WriteKubeconfig(const std::string& path,
 }
 
 Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::string> args) {
-  auto started = ChildProcess::Start({.path = options_.assets + "/" + name,
-                                      .args = std::move(args),
+  // The names of numbered programs end with "-1".
+  std::string program = name;
+  if (std::isdigit(static_cast<unsigned char>(name.back()))) program.resize(name.rfind('-'));
+  arguments_[name] = std::move(args);
+  auto started = ChildProcess::Start({.path = options_.assets + "/" + program,
+                                      .args = arguments_[name],
                                       .log_file = options_.folder + "/" + name + ".log"});
   if (!started) return started.error();
   programs_[name] = std::move(*started);
@@ -167,19 +232,30 @@ Result<> ControlPlane::WriteAuditPolicy() {
   Json others = {{"level", "Metadata"},
                  {"userGroups", users},
                  {"omitStages", {"RequestReceived", "ResponseStarted"}}};
+  Json rules = Json::array({watches, others, {{"level", "None"}}});
+  // The first rule that matches decides.
+  if (options_.record_writes) rules.insert(rules.begin(), AuditRuleForRecordings());
   Json policy = {{"apiVersion", "audit.k8s.io/v1"},
                  {"kind", "Policy"},
                  {"omitManagedFields", true},
-                 {"rules", Json::array({watches, others, {{"level", "None"}}})}};
+                 {"rules", std::move(rules)}};
   return WriteFile(options_.folder + "/audit-policy.json", kube::PrettyJson(policy));
 }
 
 Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admission) {
+  return StartApiServer(0, admission);
+}
+
+Result<> ControlPlane::StartApiServer(size_t number, const std::map<std::string, Json>& admission) {
   const std::string& folder = options_.folder;
+  const ApiServerPlace& place = options_.api_servers[number];
+  std::string etcd;
+  for (const std::string& address : place.etcd)
+    etcd += (etcd.empty() ? "http://" : ",http://") + address + ":2379";
   std::vector<std::string> args = {
-      "--etcd-servers=" + EtcdUrl(),
+      "--etcd-servers=" + etcd,
       "--etcd-prefix=/" + (options_.etcd_of == nullptr ? "registry" : host()),
-      "--bind-address=" + host(),
+      "--bind-address=" + place.address,
       "--secure-port=" + std::to_string(port()),
       // Not used, but a loopback address is refused.
       "--advertise-address=10.250.255.254",
@@ -202,9 +278,9 @@ Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admissi
     Result<> written = WriteAuditPolicy();
     if (!written) return written;
     args.push_back("--audit-policy-file=" + folder + "/audit-policy.json");
-    args.push_back("--audit-log-path=" + audit_log());
+    args.push_back("--audit-log-path=" + audit_log(number));
     // In megabytes; a complete run of the integration tier needs a tenth.
-    args.push_back("--audit-log-maxsize=500");
+    args.push_back(options_.record_writes ? "--audit-log-maxsize=5000" : "--audit-log-maxsize=500");
     args.push_back("--audit-log-maxbackup=1");
   }
   if (!admission.empty()) {
@@ -216,20 +292,25 @@ Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admissi
     if (!written) return written;
     args.push_back("--admission-control-config-file=" + folder + "/admission.json");
   }
-  return StartProgram("kube-apiserver", std::move(args));
+  return StartProgram(ApiServerName(number), std::move(args));
 }
 
-Result<> ControlPlane::KillApiServer() {
-  auto api_server = programs_.find("kube-apiserver");
-  if (api_server == programs_.end()) return Error::NotFound("the API server is not running");
-  programs_.erase(api_server);
+Result<> ControlPlane::Kill(const std::string& program) {
+  if (programs_.erase(program) == 0) return Error::NotFound(program + " is not running");
   return Ok();
 }
 
-Result<> ControlPlane::SignalApiServer(int signal) {
-  auto api_server = programs_.find("kube-apiserver");
-  if (api_server == programs_.end()) return Error::NotFound("the API server is not running");
-  api_server->second->Signal(signal);
+Result<> ControlPlane::Restart(const std::string& program) {
+  auto arguments = arguments_.find(program);
+  if (arguments == arguments_.end()) return Error::NotFound(program + " was never started");
+  programs_.erase(program);
+  return StartProgram(program, std::vector(arguments->second));
+}
+
+Result<> ControlPlane::Signal(const std::string& program, int signal) {
+  auto found = programs_.find(program);
+  if (found == programs_.end()) return Error::NotFound(program + " is not running");
+  found->second->Signal(signal);
   return Ok();
 }
 
@@ -242,6 +323,14 @@ Result<> ControlPlane::AllRun() {
     }
   }
   return Ok();
+}
+
+std::vector<std::string> ControlPlane::Ended() {
+  std::vector<std::string> ended;
+  for (auto& [name, program] : programs_) {
+    if (program->ExitStatus()) ended.push_back(name);
+  }
+  return ended;
 }
 
 std::map<std::string, pid_t> ControlPlane::Pids() const {

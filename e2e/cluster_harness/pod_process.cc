@@ -145,7 +145,7 @@ std::string PodProcess::AtOwnAddress(std::string argument) const {
 
 std::map<std::string, std::string> PodProcess::Environment() const {
   std::map<std::string, std::string> environment = {
-      {"KUBERNETES_SERVICE_HOST", plane_.host()},
+      {"KUBERNETES_SERVICE_HOST", plane_.host_for_pods()},
       {"KUBERNETES_SERVICE_PORT", std::to_string(plane_.port())},
       {"HOSTNAME", name_},
       {"HOME", options_.folder},
@@ -159,8 +159,11 @@ std::map<std::string, std::string> PodProcess::Environment() const {
   std::string token_folder = volumes_.TokenFolder();
   if (!token_folder.empty()) {
     std::string kubeconfig = options_.folder + "/kubeconfig";
-    if (plane_.WriteKubeconfig(kubeconfig, token_folder + "/token"))
+    if (plane_.WritePodKubeconfig(kubeconfig, token_folder + "/token"))
       environment["KUBECONFIG"] = kubeconfig;
+  }
+  if (options_.environment != nullptr) {
+    for (const auto& [name, value] : *options_.environment) environment[name] = value;
   }
   return environment;
 }
@@ -181,6 +184,7 @@ Async<bool> PodProcess::Probe() {
 
 void PodProcess::ReapIfEnded() {
   if (process_ == nullptr || !process_->ExitStatus()) return;
+  exits_.push_back(*process_->ExitStatus());
   waiting_for_ = "CrashLoopBackOff";
   waiting_message_ = "the process ended with status " + std::to_string(*process_->ExitStatus());
   process_.reset();

@@ -4,9 +4,11 @@
 // its spec. Reports the pod's status as a kubelet does.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "e2e/cluster_harness/child_process.h"
 #include "e2e/cluster_harness/control_plane.h"
@@ -27,6 +29,8 @@ class PodProcess {
     std::string ip;
     // The folder for volumes and log; created by PodProcess.
     std::string folder;
+    // More variables of its environment, read at each start. Outlives it. nullptr: none.
+    const std::map<std::string, std::string>* environment = nullptr;
   };
 
   PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane, Json pod,
@@ -52,6 +56,10 @@ class PodProcess {
   int restarts() const { return restarts_; }
   // The memory limit of the container in bytes; 0 if none is enforced.
   int64_t memory_limit() const;
+  // The cgroup.procs of the cgroup that limits its memory; "" if there is none.
+  std::string cgroup() const { return limit_ == nullptr ? "" : limit_->procs_file(); }
+  // The exit status of each process that ended without SIGTERM.
+  const std::vector<int>& exits() const { return exits_; }
   // The exit status after the last SIGTERM.
   std::optional<int> last_stop() const { return last_stop_; }
   // What its processes have written, those before a restart included.
@@ -88,6 +96,7 @@ class PodProcess {
   int restarts_ = 0;
   std::optional<std::chrono::seconds> grace_;
   bool deleted_ = false;
+  std::vector<int> exits_;
   std::optional<int> last_stop_;
   Json reported_;
 };

@@ -103,7 +103,8 @@ void ProcessKubelet::OnOperandPod(const std::string& type, const std::string& ui
                                                             : other_release->second,
         .program_name = program,
         .ip = NextAddress(),
-        .folder = options_.folder + "/" + ns + "_" + kube::StringAt(pod, "metadata.name")};
+        .folder = options_.folder + "/" + ns + "_" + kube::StringAt(pod, "metadata.name"),
+        .environment = &environments_[program]};
     auto process = std::make_unique<PodProcess>(client_, clock_, plane_, pod, std::move(options));
     known = by_uid_.emplace(uid, std::move(process)).first;
     tasks_.Spawn("pod " + ns + "/" + known->second->name(), RunPod(uid));
@@ -119,8 +120,19 @@ boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
   co_await process.Run();
   if (process.last_stop())
     stops_.emplace_back(process.ns() + "/" + process.name(), *process.last_stop());
+  for (int status : process.exits())
+    exits_.emplace_back(process.ns() + "/" + process.name(), status);
   ended_.insert(uid);
   by_uid_.erase(uid);
+}
+
+std::vector<std::pair<std::string, int>> ProcessKubelet::Exits() const {
+  std::vector<std::pair<std::string, int>> exits = exits_;
+  for (const auto& [uid, process] : by_uid_) {
+    for (int status : process->exits())
+      exits.emplace_back(process->ns() + "/" + process->name(), status);
+  }
+  return exits;
 }
 
 void ProcessKubelet::OnOtherPod(const Json& pod, const char* waiting_for) {

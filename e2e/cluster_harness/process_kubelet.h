@@ -41,6 +41,12 @@ class ProcessKubelet {
   std::vector<PodProcess*> OfProgram(const std::string& program, const std::string& ns);
   // With `fail`, new pods of the program in `ns` wait with ImagePullBackOff; without, they start.
   void FailImagePulls(const std::string& program, const std::string& ns, bool fail);
+  // More variables in the environment of a program's processes that start from now on.
+  void SetEnvironment(const std::string& program, std::map<std::string, std::string> variables) {
+    environments_[program] = std::move(variables);
+  }
+  // The pod's name and the exit status of each process that ended without SIGTERM.
+  std::vector<std::pair<std::string, int>> Exits() const;
   // The pod's name and the exit status of each process that was stopped with SIGTERM.
   const std::vector<std::pair<std::string, int>>& stops() const { return stops_; }
 
@@ -62,6 +68,7 @@ class ProcessKubelet {
   Follower follower_;
   kube::TaskGroup tasks_;
   int addresses_ = 0;
+  std::map<std::string, std::map<std::string, std::string>> environments_;  // by program
   std::map<std::string, std::unique_ptr<PodProcess>> by_uid_;
   std::set<std::string> ended_;  // uids that may still have events
   std::set<std::pair<std::string, std::string>> failing_images_;
@@ -72,6 +79,7 @@ class ProcessKubelet {
   };
   std::deque<Report> to_report_;
   std::vector<std::pair<std::string, int>> stops_;
+  std::vector<std::pair<std::string, int>> exits_;  // of pods that are gone
 };
 
 }  // namespace e2e

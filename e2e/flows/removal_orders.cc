@@ -2,6 +2,7 @@
 // I7 for every order of removal: with 100 gated pods, whatever is deleted first leaves no gated pod
 // and no object of the operator, and blocks no deletion. Where the operator can no longer finish,
 // `undeploy` does.
+#include "e2e/cluster_harness/operator_objects.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/all_objects.h"
@@ -18,7 +19,6 @@ using kube::Result;
 
 const std::string kCluster(api::kClusterConfigName);
 const std::string kOperator = "multiarch-tuning-operator";
-constexpr const char* kManagedBy = "app.kubernetes.io/managed-by";
 constexpr size_t kGatedPods = 100;
 
 enum Target {
@@ -150,26 +150,12 @@ class RemovalOrdersFlow : public FlowFixture {
   }
   // Except the operator itself if it still runs. After `undeployed` the CRDs are gone, too.
   Condition NoObjectIsLeft(bool undeployed) {
-    std::set<std::string> shipped = TheProcessCluster().ManifestNames();
-    bool runs = operator_runs_;
-    return {"no object of the operator is left", [=](Scene& scene) -> Result<> {
-              Result<Objects> objects = AllObjects(scene.cluster());
-              if (!objects) return objects.error();
-              std::string left;
-              for (const auto& [name, object] : *objects) {
-                std::string own_name = kube::StringAt(object, "metadata.name");
-                bool own = LabelOf(object, kManagedBy) == kOperator ||
-                           own_name.starts_with("pod-placement-") ||
-                           own_name.starts_with(kOperator) ||
-                           (undeployed && shipped.contains(name));
-                // The controllers' leader election has its Lease beside the operator's.
-                bool of_the_operator =
-                    runs && (own_name.starts_with(kOperator) || shipped.contains(name) ||
-                             name.starts_with("Lease " + scene.cluster().operator_namespace()));
-                if (own && !of_the_operator) left += name + ", ";
-              }
-              if (left.empty()) return Ok();
-              return Error::AlreadyExists(left);
+    OperatorObjectsOptions options{.operator_runs = operator_runs_, .with_manifests = undeployed};
+    return {"no object of the operator is left", [options](Scene&) -> Result<> {
+              Result<std::string> left = ObjectsOfOperator(TheProcessCluster(), options);
+              if (!left) return left.error();
+              if (left->empty()) return Ok();
+              return Error::AlreadyExists(*left);
             }};
   }
 

@@ -22,6 +22,8 @@ namespace {
 constexpr auto kPoll = 100ms;
 // Until a killed process, or the API server, works again; on a busy machine.
 constexpr auto kRecovers = 120s;
+// An API server that takes longer is worth a note.
+constexpr auto kReady = 30s;
 constexpr char kEtcdPort[] = "2379";
 constexpr char kRange[] = "/v3/kv/range";
 constexpr char kCompaction[] = "/v3/kv/compaction";
@@ -62,7 +64,8 @@ boost::asio::awaitable<void> Faults::Run() {
   if (options_.every == 0ms) co_return;
   kube::TimePoint next = cluster_.clock().Now();
   while (true) {
-    next = std::max(next + options_.every, cluster_.clock().Now());
+    // Half of the time is quiet even if faults last long.
+    next = std::max(next + options_.every, cluster_.clock().Now() + options_.every / 2);
     Result<> slept = co_await cluster_.clock().SleepUntil(next);
     if (!slept) co_return;
     Result<> injected = co_await InjectOne();
@@ -145,17 +148,19 @@ Async<std::string> Faults::Freeze() {
   co_return process->program + " " + process->name;
 }
 
-Async<> Faults::AwaitApiServer() {
-  kube::TimePoint deadline = cluster_.clock().Now() + kRecovers;
+Async<std::string> Faults::AwaitApiServer() {
+  kube::TimePoint start = cluster_.clock().Now();
+  std::string error;
   while (true) {
     kube::ApiRequest request;
     request.target = "/readyz";
     request.accept = "*/*";
     request.timeout = 2s;
     auto answer = co_await cluster_.client().Call(std::move(request));
-    if (answer) co_return Ok();
-    if (cluster_.clock().Now() > deadline)
-      co_return answer.error().Prefix("the API server is not ready");
+    kube::Duration took = cluster_.clock().Now() - start;
+    if (answer) co_return took > kReady ? ", then not ready: " + error : "";
+    error = answer.error().ToString();
+    if (took > kRecovers) co_return answer.error().Prefix("the API server is not ready");
     Result<> slept = co_await cluster_.clock().Sleep(kPoll);
     if (!slept) co_return slept.error();
   }
@@ -169,9 +174,9 @@ Async<std::string> Faults::RestartApiServer() {
   Result<> started = cluster_.control_plane().StartApiServer();
   if (!started) co_return started.error();
   if (!slept) co_return slept.error();
-  Result<> ready = co_await AwaitApiServer();
+  Result<std::string> ready = co_await AwaitApiServer();
   if (!ready) co_return ready.error();
-  co_return "away for " + std::to_string(away.count()) + " s";
+  co_return "away for " + std::to_string(away.count()) + " s" + *ready;
 }
 
 Async<std::string> Faults::CompactAndRestart() {

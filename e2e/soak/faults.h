@@ -55,7 +55,8 @@ class Faults {
   kube::Async<> InjectOne();
   // Any process of any program, each program as often as another.
   kube::Result<SoakedProcess> ChooseProcess();
-  kube::Async<> AwaitApiServer();
+  // Returns what to say about a slow start, or "".
+  kube::Async<std::string> AwaitApiServer();
   // Discards what etcd has of the past.
   kube::Async<> Compact();
   // The response to a call of etcd's JSON gateway.

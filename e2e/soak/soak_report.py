@@ -46,7 +46,7 @@ CONFIDENCE = 3
 # Fewer samples have no slope.
 MIN_SAMPLES = 5
 # The points of a line in a plot.
-POINTS = 120
+POINTS = 60
 PLOTS = "reliability"
 
 Quantity = collections.namedtuple("Quantity", "title unit scale counter")
@@ -60,18 +60,19 @@ QUANTITIES = {
     "requests": Quantity("API requests", "1/s", 1.0, True),
 }
 
-# The limits of a process, in the units above. A shard handles a third of the pods, the leader of
-# the cluster controller all of them. 0.5 MiB an hour are 5 bytes for each of 30 pods a second.
+# The limits of a process, in the units above, for 30 pods a second: the leader of the cluster
+# controller has four requests for each pod, events included, and a shard gets a third of the pods.
+# 0.5 MiB an hour are 5 bytes for each pod. Rates were seen on a busy machine at 8 pods a second; a
+# quiet one allows tighter limits.
 LIMITS = {
-    #                     RSS     descriptors  tasks      log             requests
-    "operator":           {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 1024, "requests": 15},
-    "cluster-controller": {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 1024, "requests": 200},
-    "shard":              {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 1024, "requests": 60},
-    "cluster webhook":    {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 512, "requests": 1},
-    "local webhook":      {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 512, "requests": 1},
-    "policy webhook":     {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 512, "requests": 5},
-    "hub":                {"rss_kb": 1.0, "fds": 2, "tasks": 2, "log_bytes": 1024, "requests": 20},
-    "agent":              {"rss_kb": 0.5, "fds": 2, "tasks": 2, "log_bytes": 512, "requests": 10},
+    "operator":           {"rss_kb": 0.5, "fds": 4, "tasks": 4, "log_bytes": 256, "requests": 10},
+    "cluster-controller": {"rss_kb": 1.0, "fds": 4, "tasks": 4, "log_bytes": 256, "requests": 160},
+    "shard":              {"rss_kb": 0.5, "fds": 4, "tasks": 4, "log_bytes": 256, "requests": 60},
+    "cluster webhook":    {"rss_kb": 0.5, "fds": 4, "tasks": 4, "log_bytes": 128, "requests": 1},
+    "local webhook":      {"rss_kb": 0.5, "fds": 4, "tasks": 4, "log_bytes": 128, "requests": 1},
+    "policy webhook":     {"rss_kb": 0.5, "fds": 4, "tasks": 4, "log_bytes": 128, "requests": 2},
+    "hub":                {"rss_kb": 1.0, "fds": 4, "tasks": 4, "log_bytes": 256, "requests": 15},
+    "agent":              {"rss_kb": 0.5, "fds": 4, "tasks": 4, "log_bytes": 256, "requests": 5},
 }
 
 Slope = collections.namedtuple("Slope", "value error")
@@ -221,6 +222,8 @@ def summary(run):
     if "processors" in about:
         text = report.machine(argparse.Namespace(about=about)) + " "
     text += f"{number(run.seconds / 60)} minutes"
+    if "options" in about:
+        text += f" at {about['options']['rate']} pods a second"
     if pods:
         waited = max(line.get("longest_gated", 0) for line in run.pods)
         text += (f", {pods['created']} pods created, {pods['both_gates']} of them with both gates, "

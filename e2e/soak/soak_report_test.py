@@ -176,7 +176,9 @@ class RunTest(unittest.TestCase):
                      "longest_gated": 7.5}]
         run.faults = [{"fault": "kill", "t": 60}, {"fault": "kill", "t": 120},
                       {"fault": "registry", "t": 180}]
+        run.about["options"] = {"rate": 30}
         text = soak_report.summary(run)
+        self.assertIn("120 minutes at 30 pods a second", text)
         self.assertIn("30 pods created, 29 of them with both gates", text)
         self.assertIn("longer than 7.50 s", text)
         self.assertIn("3 faults: 2 kill, 1 registry", text)
@@ -199,7 +201,7 @@ class RunTest(unittest.TestCase):
             for points in soak_report.line_of(run, "shard", "rss_kb"), \
                     soak_report.line_of(run, "shard", "requests"):
                 self.assertLessEqual(len(points), soak_report.POINTS)
-                self.assertGreater(len(points), 50)
+                self.assertGreater(len(points), 30)
             if shutil.which("gnuplot"):
                 for script in scripts:
                     soak_report.plots.draw(script)

@@ -56,7 +56,7 @@ def counts_table(report):
     rows.append(["longest wait of a pod", f"{duration(report['waits']['longest_seconds'])}"])
     rows.append(["after the last fault, until all programs work and no pod is gated",
                  duration(report["quiet_after_seconds"])])
-    rows += [[f"not judged: {reason}", f"{count:,}"]
+    rows += [[f"a part not judged: {reason}", f"{count:,}"]
              for reason, count in sorted(report["not_judged"].items())]
     rows.append(["**violations**", f"**{len(report['violations'])}**"])
     return table(["of the run", ""], rows)

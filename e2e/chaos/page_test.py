@@ -42,7 +42,7 @@ class PageTest(unittest.TestCase):
     def test_the_counts_end_with_the_violations(self):
         text = page.counts_table(REPORT)
         self.assertIn("5,250", text)
-        self.assertIn("not judged: no writer", text)
+        self.assertIn("a part not judged: no writer", text)
         self.assertIn("**0**", text.splitlines()[-1])
         broken = dict(REPORT, violations=["I1 pods a/b"])
         self.assertIn("**1**", page.counts_table(broken).splitlines()[-1])

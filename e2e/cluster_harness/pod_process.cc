@@ -226,11 +226,15 @@ Async<> PodProcess::Stop() {
     process_.reset();
   }
   if (deleted_) co_return Ok();
-  kube::ApiRequest request{.method = kube::Method::kDelete, .target = kPods.Path(ns_, name_)};
-  kube::AddQuery(request.target, "gracePeriodSeconds", "0");
-  auto deleted = co_await client_.Call(std::move(request));
-  if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
-  co_return Ok();
+  // Until the API server has answered: nobody else deletes the object.
+  while (true) {
+    kube::ApiRequest request{.method = kube::Method::kDelete, .target = kPods.Path(ns_, name_)};
+    kube::AddQuery(request.target, "gracePeriodSeconds", "0");
+    auto deleted = co_await client_.Call(std::move(request));
+    if (deleted || IsNotFound(deleted)) co_return Ok();
+    Result<> slept = co_await clock_.Sleep(500ms);
+    if (!slept) co_return slept.error();
+  }
 }
 
 Json PodProcess::Status() const {

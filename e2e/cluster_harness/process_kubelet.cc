@@ -29,6 +29,14 @@ std::string ImageOf(const Json& pod) {
                                                       : kube::StringAt((*containers)[0], "image");
 }
 
+// Whether the call had no answer, or no useful one, as while the API server is down.
+template <class T>
+bool MayBeRepeated(const Result<T>& answer) {
+  return FailedWith(answer, kube::Code::kUnavailable) ||
+         FailedWith(answer, kube::Code::kDeadlineExceeded) ||
+         FailedWith(answer, kube::Code::kThrottled);
+}
+
 // Running, or waiting with the reason `waiting_for`.
 Json StatusOfOtherPod(const Json& pod, const char* waiting_for) {
   Json status;
@@ -158,7 +166,10 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
                                .target = kPods.Path(key.ns, key.name)};
       kube::AddQuery(request.target, "gracePeriodSeconds", "0");
       auto deleted = co_await client_.Call(std::move(request));
-      kube::IgnoreError(deleted, "it is deleted already, or the next list has it");
+      if (!MayBeRepeated(deleted)) continue;
+      to_report_.push_back({std::move(pod), waiting_for});
+      Result<> slept = co_await clock_.Sleep(100ms);
+      if (!slept) co_return;
       continue;
     }
     // A pod that has changed, for example because its process started, is reported by its own
@@ -170,7 +181,11 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
     std::string subresource = "status";
     auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
                                               std::move(patch), std::move(subresource));
-    kube::IgnoreError(patched, "a pod that has changed since has an event of its own");
+    // A pod that has changed since has an event of its own.
+    if (!MayBeRepeated(patched)) continue;
+    to_report_.push_back({std::move(pod), waiting_for});
+    Result<> slept = co_await clock_.Sleep(100ms);
+    if (!slept) co_return;
   }
 }
 

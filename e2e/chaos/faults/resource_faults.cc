@@ -37,8 +37,7 @@ Result<EndFault> OutOfMemory(Stage& stage, uint64_t pick) {
   if (pod == nullptr || pod->cgroup().empty())
     return Error::PermissionDenied("this machine has no memory cgroups for tests");
   std::ofstream("/proc/" + std::to_string(process->pid) + "/oom_score_adj") << 1000;
-  // They need some themselves, and fit when the other one has ended.
-  const std::string bytes = std::to_string(pod->memory_limit() - (int64_t{4} << 20));
+  const std::string bytes = std::to_string(pod->memory_limit() - (int64_t{1} << 20));
   auto hog = ChildProcess::Start(
       {.path = "sh",
        .args = {"-c", "head -c " + bytes + " /dev/zero | tail -c " + bytes + " | sleep 60"},
@@ -48,7 +47,7 @@ Result<EndFault> OutOfMemory(Stage& stage, uint64_t pick) {
     // Its children are of the same group.
     kill(-hog->pid(), SIGKILL);
   };
-  for (int wait = 0; wait < 60 && stage.Find(*process) != nullptr; ++wait)
+  for (int wait = 0; wait < 200 && stage.Find(*process) != nullptr; ++wait)
     stage.cluster().Pause(50ms);
   if (stage.Find(*process) == nullptr) return end;
   end(stage);

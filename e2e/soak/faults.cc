@@ -6,6 +6,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "api/names.h"
+#include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -21,7 +23,7 @@ namespace {
 
 constexpr auto kPoll = 100ms;
 // Until a killed process, or the API server, works again; on a busy machine.
-constexpr auto kRecovers = 120s;
+constexpr auto kRecovers = 180s;
 // An API server that takes longer is worth a note.
 constexpr auto kReady = 30s;
 constexpr char kEtcdPort[] = "2379";
@@ -153,14 +155,14 @@ Async<std::string> Faults::AwaitApiServer() {
   std::string error;
   while (true) {
     kube::ApiRequest request;
-    request.target = "/readyz";
-    request.accept = "*/*";
+    request.target = kClusterConfigs.Path("", api::kClusterConfigName);
     request.timeout = 2s;
     auto answer = co_await cluster_.client().Call(std::move(request));
     kube::Duration took = cluster_.clock().Now() - start;
-    if (answer) co_return took > kReady ? ", then not ready: " + error : "";
+    if (answer) co_return took > kReady ? ", then for long: " + error : "";
     error = answer.error().ToString();
-    if (took > kRecovers) co_return answer.error().Prefix("the API server is not ready");
+    if (took > kRecovers)
+      co_return answer.error().Prefix("the API server does not serve the kinds of the operator");
     Result<> slept = co_await cluster_.clock().Sleep(kPoll);
     if (!slept) co_return slept.error();
   }

@@ -55,7 +55,8 @@ class Faults {
   kube::Async<> InjectOne();
   // Any process of any program, each program as often as another.
   kube::Result<SoakedProcess> ChooseProcess();
-  // Returns what to say about a slow start, or "".
+  // Until it serves the operator's kinds. /readyz fails for longer, a minute on a busy machine, and
+  // programs do not ask it. Returns what to say about a slow start, or "".
   kube::Async<std::string> AwaitApiServer();
   // Discards what etcd has of the past.
   kube::Async<> Compact();

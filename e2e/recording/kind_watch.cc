@@ -107,6 +107,7 @@ Async<> KindWatch::List() {
   Compare(listed, list->resource_version);
   version_ = list->resource_version;
   listed_at_ = Number(version_);
+  listed_when_ = clock_.Now();
   if (!was_listed_) first_listed_at_ = listed_at_;
   answered_ = listed_ = was_listed_ = true;
   co_return Ok();

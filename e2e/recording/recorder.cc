@@ -70,7 +70,7 @@ class Recorder::Impl {
       observer.on_change = [this](const Resource& of, const std::string& type, Json object,
                                   size_t bytes) { Add(of, type, std::move(object), bytes); };
       observer.on_gap = [this](const Resource& of, kube::TimePoint since, const std::string& why) {
-        AddGap(of, since - started_, why);
+        AddGap(of, since - started_, now(), why);
       };
       auto& watch = watches_[{std::string(resource.group), std::string(resource.plural)}];
       watch = std::make_unique<KindWatch>(client_, clock_, resource, std::move(observer));
@@ -114,7 +114,10 @@ class Recorder::Impl {
       if (write.version > taken_ || watch == nullptr || !watch->first_listed_at() ||
           write.version <= *watch->first_listed_at())
         continue;
+      // A later list has shown what there is.
+      const bool listed = write.version <= watch->listed_at().value_or(0);
       AddGap(watch->resource(), write.at.value_or(now()),
+             listed ? watch->listed_when() - started_ : now(),
              "not delivered: " + Describe(write.id, write.version));
     }
     for (auto& [of, gap] : dropped_) {
@@ -159,21 +162,21 @@ class Recorder::Impl {
     // A later commit of another kind was judged already. Lists have any version, and Sync() does
     // not wait for events.
     if (version < taken_ && type != "LISTED" && plural != "events")
-      AddGap(of, now(), "delivered too late");
+      AddGap(of, now(), now(), "delivered too late");
     Trim(of, object);
     recording_.AddWatched(group, plural, type, std::move(object), now());
   }
 
-  void AddGap(const Resource& of, Time from, std::string why) {
+  void AddGap(const Resource& of, Time from, Time to, std::string why) {
     Gap gap{.group = std::string(of.group),
             .plural = std::string(of.plural),
             .from = from,
-            .to = now(),
+            .to = to,
             .why = std::move(why)};
     for (Gap& known : gaps_) {
       if (known.group != gap.group || known.plural != gap.plural || known.why != gap.why) continue;
       known.from = std::min(known.from, gap.from);
-      known.to = gap.to;
+      known.to = std::max(known.to, gap.to);
       return;
     }
     gaps_.push_back(std::move(gap));

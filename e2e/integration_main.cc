@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "e2e/cluster_harness/judged_run.h"
 #include "e2e/cluster_harness/own_network.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/shard_rights.h"
@@ -21,6 +22,32 @@ std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
+
+// Judges each flow when it has ended. With JUDGE_FLOWS=fail, a violation fails it; otherwise it is
+// printed.
+class FlowJudge : public testing::EmptyTestEventListener {
+ public:
+  explicit FlowJudge(std::unique_ptr<JudgedRun> run) : run_(std::move(run)) {}
+
+  void OnTestEnd(const testing::TestInfo& test) override {
+    const Verdict verdict = run_->JudgeFlow();
+    std::cout << "judged: " << verdict.Summary() << std::endl;
+    if (!verdict.violations.empty()) {
+      std::cout << "VIOLATIONS of " << test.test_suite_name() << "." << test.name() << "\n"
+                << verdict.Describe() << std::endl;
+      if (Variable("JUDGE_FLOWS") == "fail") ADD_FAILURE() << "it broke a rule, see above";
+    }
+    if (test.result()->Failed()) run_->KeepFile();
+  }
+  // Before the cluster ends.
+  void OnEnvironmentsTearDownStart(const testing::UnitTest&) override {
+    std::cout << "judged in all: " << run_->Summary() << std::endl;
+    run_.reset();
+  }
+
+ private:
+  std::unique_ptr<JudgedRun> run_;
+};
 
 class ProcessClusterEnvironment : public testing::Environment {
  public:
@@ -39,11 +66,16 @@ class ProcessClusterEnvironment : public testing::Environment {
 
     kube::Result<> network = EnterOwnNetwork();
     ASSERT_TRUE(network) << network.error();
-    auto cluster = ProcessCluster::Start({.assets = assets, .folder = folder, .audit = true});
+    auto cluster = ProcessCluster::Start(
+        {.assets = assets, .folder = folder, .audit = true, .record_writes = true});
     ASSERT_TRUE(cluster) << cluster.error();
     ProcessCluster& started = **cluster;
     SetTheCluster(std::move(*cluster));
     started_ = true;
+    auto run = JudgedRun::Start(started);
+    ASSERT_TRUE(run) << run.error();
+    // Owned by GoogleTest.
+    testing::UnitTest::GetInstance()->listeners().Append(new FlowJudge(std::move(*run)));
     kube::Result<> deployed = started.DeployOperator();
     ASSERT_TRUE(deployed) << deployed.error() << "\n"
                           << started.Describe(started.operator_namespace());

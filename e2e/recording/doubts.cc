@@ -2,6 +2,7 @@
 #include "e2e/recording/doubts.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "api/names.h"
 #include "sim/checker/pod_fields.h"
@@ -13,9 +14,19 @@ using sim::checker::Commit;
 
 namespace {
 
-// The longest that a rule looks back from a commit, or from the creation of its pod
-// (sim/checker/facts.h).
-constexpr sim::checker::Time kLookBack = 180s;
+// The kinds that a decision may depend on, and how far before a commit, or before the creation of
+// its pod, a rule looks (sim/checker/facts.h).
+struct Context {
+  std::string_view group, plural;
+  sim::checker::Time look_back;
+};
+constexpr Context kContext[] = {
+    {"", "namespaces", 15s},
+    {api::kGroup, "clusterpodplacementconfigs", 15s},
+    {api::kGroup, "podplacementconfigs", 180s},
+    {"coordination.k8s.io", "leases", 180s},
+    {"apps", "deployments", 600s},
+};
 
 const kube::Json& SpecOf(const kube::Json& object) {
   static const kube::Json kNone = kube::Json::object();
@@ -51,11 +62,9 @@ const Gap* Doubts::GapDuring(const Kind& kind, Time from, Time to) const {
 }
 
 const Gap* Doubts::ContextGapDuring(Time from, Time to) const {
-  const std::string group(api::kGroup);
-  for (const Kind& kind : {Kind{"", "namespaces"}, Kind{group, "podplacementconfigs"},
-                           Kind{group, "clusterpodplacementconfigs"},
-                           Kind{"coordination.k8s.io", "leases"}, Kind{"apps", "deployments"}}) {
-    if (const Gap* gap = GapDuring(kind, from, to)) return gap;
+  for (const Context& context : kContext) {
+    const Kind kind{context.group, context.plural};
+    if (const Gap* gap = GapDuring(kind, from - context.look_back, to)) return gap;
   }
   return nullptr;
 }
@@ -69,8 +78,8 @@ Doubt Doubts::Of(const Commit& commit) {
 
   Doubt doubt;
   if (commit.verb == "list") {
-    life.unknown = "it existed before the recording";
-    doubt = {"it existed before the recording", true};
+    life.unknown = "it existed before it was watched";
+    doubt = {"it existed before it was watched", true};
   } else if (commit.user.empty() && !NeedsNoWriter(commit)) {
     if (life.unknown.empty()) life.unknown = "the audit log does not name a writer of it";
     doubt = {"the audit log does not name a writer of it", true};
@@ -80,7 +89,7 @@ Doubt Doubts::Of(const Commit& commit) {
     life.unknown = doubt.reason;
   } else if (!life.unknown.empty()) {
     doubt = {life.unknown, false};
-  } else if (const Gap* around = ContextGapDuring(life.first - kLookBack, commit.at)) {
+  } else if (const Gap* around = ContextGapDuring(life.first, commit.at)) {
     doubt = {"a gap of " + around->plural + ": " + around->why, false};
   }
   life.latest = std::max(life.latest, commit.at);

@@ -40,7 +40,7 @@ class Doubts {
 
   // A gap of the kind that touches the time.
   const Gap* GapDuring(const Kind& kind, Time from, Time to) const;
-  // The same for kinds that a decision may depend on.
+  // The same for the kinds that a decision between these times may depend on.
   const Gap* ContextGapDuring(Time from, Time to) const;
 
   std::map<Kind, std::vector<Gap>> gaps_;

@@ -251,7 +251,7 @@ TEST(JudgeTest, PodThatExistedBefore) {
   Verdict verdict = run.Judged();
   EXPECT_THAT(Rules(verdict), IsEmpty()) << verdict.Describe();  // no takeover
   EXPECT_EQ(verdict.pods_judged, 0u);
-  EXPECT_THAT(verdict.not_judged, ElementsAre(Pair("it existed before the recording", 1u)));
+  EXPECT_THAT(verdict.not_judged, ElementsAre(Pair("it existed before it was watched", 1u)));
 }
 
 TEST(JudgeTest, PodThatExistedBeforeHasItsOrder) {
@@ -315,6 +315,11 @@ TEST(JudgeTest, GapOfConfigurations) {
   run.WritePod(kController, Placed(other, {"amd64"}));
   // shardTakeoverAfter may be another one. The order of the gates is the same.
   EXPECT_THAT(Rules(run.Judged()), ElementsAre("I1"));
+  // What follows is known again.
+  run.Pass(1min);
+  pod = run.CreatePod("later", /*local=*/true);
+  run.WritePod(kController, WithoutGate(Placed(pod, {"amd64"}), api::kLocalGate));
+  EXPECT_THAT(Rules(run.Judged()), ElementsAre("I1", "takeover"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kube/client/typed.h"
+#include "kube/codec/codec.h"
 
 namespace e2e {
 
@@ -106,6 +107,7 @@ Async<> KindWatch::List() {
   Compare(listed, list->resource_version);
   version_ = list->resource_version;
   listed_at_ = Number(version_);
+  listed_when_ = clock_.Now();
   if (!was_listed_) first_listed_at_ = listed_at_;
   answered_ = listed_ = was_listed_ = true;
   co_return Ok();
@@ -152,20 +154,28 @@ Async<> KindWatch::Watch() {
     auto frame = co_await (*stream)->Next();
     if (!frame) co_return frame.error();
     if (!*frame) co_return Ok();
-    Result<kube::WatchEvent<Unstructured>> event = kube::DecodeFrame<Unstructured>(**frame);
+    // Not kube::DecodeFrame(): it copies the object twice, and this runs for each write in a
+    // cluster.
+    Result<Json> event = kube::ParseJson(**frame);
     if (!event) co_return event.error();
+    if (!event->is_object()) co_return kube::Error::Invalid("a frame is no JSON object");
+    const std::string type = kube::StringAt(*event, "type");
+    Json object = std::move((*event)["object"]);
+    if (type == "ERROR") {
+      co_return kube::DecodeStatus(static_cast<int>(kube::IntAt(object, "code", 500)), kube::kJson,
+                                   kube::DumpJson(object));
+    }
     ++frames_;
     failures_ = 0;
     seen_ = clock_.Now();
-    Json object = event->object.body();
     version_ = VersionText(object);
-    if (event->type == "BOOKMARK") continue;
-    if (event->type == "DELETED") {
+    if (type == "BOOKMARK") continue;
+    if (type == "DELETED") {
       known_.erase(KeyOfJson(object));
     } else {
       known_[KeyOfJson(object)] = version_;
     }
-    observer_.on_change(resource_, event->type, std::move(object), (*frame)->size());
+    observer_.on_change(resource_, type, std::move(object), (*frame)->size());
   }
 }
 

@@ -43,6 +43,8 @@ class KindWatch {
   // The versions of the first list and of the latest one. Of a kind that is not served: nullopt.
   std::optional<uint64_t> first_listed_at() const;
   std::optional<uint64_t> listed_at() const;
+  // When that was.
+  kube::TimePoint listed_when() const { return listed_when_; }
   uint64_t frames() const { return frames_; }
   // Watches that were opened.
   uint64_t watches() const { return watches_; }
@@ -69,6 +71,7 @@ class KindWatch {
   // There was a list, and so a later one shows what was missed.
   bool was_listed_ = false;
   uint64_t first_listed_at_ = 0, listed_at_ = 0;
+  kube::TimePoint listed_when_{};
   // When the latest frame came, or the latest list.
   kube::TimePoint seen_{};
   std::string why_expired_;

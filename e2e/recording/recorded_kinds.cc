@@ -51,10 +51,14 @@ std::vector<Resource> RecordedKinds() {
       kube::kValidatingAdmissionPolicyBindings};
 }
 
+bool HasLoggedWriters(std::string_view plural) {
+  return plural != kube::kEvents.plural && plural != kube::kMutatingWebhookConfigurations.plural;
+}
+
 Json AuditRuleForRecordings() {
   Json resources = Json::array();
   for (const Resource& kind : RecordedKinds()) {
-    if (kind.plural == kube::kEvents.plural) continue;
+    if (!HasLoggedWriters(kind.plural)) continue;
     Json names = Json::array();
     for (const char* subresource : kSubresources)
       names.push_back(std::string(kind.plural) + subresource);

@@ -2,6 +2,7 @@
 // The kinds that a recording has.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "kube/types/resource.h"
@@ -13,8 +14,12 @@ namespace e2e {
 // CustomResourceDefinitions.
 std::vector<kube::Resource> RecordedKinds();
 
-// The rule of an audit policy (audit.k8s.io/v1) that logs the writes of these kinds with what was
-// sent and what was stored. Not of events: most of the writes, and no rule reads who wrote one.
+// Whether the audit log says who wrote objects of the kind. Not for events, which are most of the
+// writes, nor for MutatingWebhookConfigurations, whose writes are the largest by far.
+bool HasLoggedWriters(std::string_view plural);
+
+// The rule of an audit policy (audit.k8s.io/v1) that logs the writes of the other kinds with what
+// was sent and what was stored.
 kube::Json AuditRuleForRecordings();
 
 }  // namespace e2e

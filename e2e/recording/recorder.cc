@@ -70,7 +70,7 @@ class Recorder::Impl {
       observer.on_change = [this](const Resource& of, const std::string& type, Json object,
                                   size_t bytes) { Add(of, type, std::move(object), bytes); };
       observer.on_gap = [this](const Resource& of, kube::TimePoint since, const std::string& why) {
-        AddGap(of, since - started_, why);
+        AddGap(of, since - started_, now(), why);
       };
       auto& watch = watches_[{std::string(resource.group), std::string(resource.plural)}];
       watch = std::make_unique<KindWatch>(client_, clock_, resource, std::move(observer));
@@ -114,7 +114,10 @@ class Recorder::Impl {
       if (write.version > taken_ || watch == nullptr || !watch->first_listed_at() ||
           write.version <= *watch->first_listed_at())
         continue;
+      // A later list has shown what there is.
+      const bool listed = write.version <= watch->listed_at().value_or(0);
       AddGap(watch->resource(), write.at.value_or(now()),
+             listed ? watch->listed_when() - started_ : now(),
              "not delivered: " + Describe(write.id, write.version));
     }
     for (auto& [of, gap] : dropped_) {
@@ -156,18 +159,27 @@ class Recorder::Impl {
       return;
     }
     bytes_ += bytes;
-    // A later commit of another kind was judged already. Initial lists have any version.
-    if (version < taken_ && type != "LISTED") AddGap(of, now(), "delivered too late");
+    // A later commit of another kind was judged already. Lists have any version, and Sync() does
+    // not wait for events.
+    if (version < taken_ && type != "LISTED" && plural != "events")
+      AddGap(of, now(), now(), "delivered too late");
     Trim(of, object);
     recording_.AddWatched(group, plural, type, std::move(object), now());
   }
 
-  void AddGap(const Resource& of, Time from, std::string why) {
-    gaps_.push_back({.group = std::string(of.group),
-                     .plural = std::string(of.plural),
-                     .from = from,
-                     .to = now(),
-                     .why = std::move(why)});
+  void AddGap(const Resource& of, Time from, Time to, std::string why) {
+    Gap gap{.group = std::string(of.group),
+            .plural = std::string(of.plural),
+            .from = from,
+            .to = to,
+            .why = std::move(why)};
+    for (Gap& known : gaps_) {
+      if (known.group != gap.group || known.plural != gap.plural || known.why != gap.why) continue;
+      known.from = std::min(known.from, gap.from);
+      known.to = std::max(known.to, gap.to);
+      return;
+    }
+    gaps_.push_back(std::move(gap));
   }
 
   void ReadLogs() {
@@ -188,8 +200,12 @@ class Recorder::Impl {
     Kind kind{kube::StringAt(*event, "objectRef.apiGroup"),
               kube::StringAt(*event, "objectRef.resource")};
     if (!watches_.contains(kind)) return;
+    // The write was between these two. Rules about pods say what may not be too early after their
+    // creation.
+    const bool creates_pod = kind.second == "pods" && kube::StringAt(*event, "verb") == "create";
+    const char* when = creates_pod ? "requestReceivedTimestamp" : "stageTimestamp";
     std::optional<Time> at;
-    Result<kube::WallTime> stamp = kube::ParseTime(kube::StringAt(*event, "stageTimestamp"));
+    Result<kube::WallTime> stamp = kube::ParseTime(kube::StringAt(*event, when));
     if (stamp) at = std::max(Time(*stamp - started_wall_), Time::zero());
     recording_.AddAudit(*event, at);
   }
@@ -213,7 +229,7 @@ class Recorder::Impl {
     }
     if (logs_.empty()) return "";
     for (const auto* commit : recording_.UnnamedCommits(now() - kLogged)) {
-      if (commit->plural == "events") continue;
+      if (!HasLoggedWriters(commit->plural)) continue;
       return "no audit log has the writer of " +
              Describe({commit->group, commit->plural, commit->key}, commit->version);
     }
@@ -229,6 +245,7 @@ class Recorder::Impl {
   std::map<Kind, std::unique_ptr<KindWatch>> watches_;
   std::vector<std::unique_ptr<AuditTail>> logs_;
   sim::checker::Recording recording_;
+  // Since the latest Take(), one for each kind and reason.
   std::vector<Gap> gaps_;
   // The kinds of which commits were dropped since the latest Take().
   std::map<Kind, Gap> dropped_;

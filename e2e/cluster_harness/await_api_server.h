@@ -8,8 +8,8 @@
 namespace e2e {
 
 // Waits until /readyz of `plane`, which `cluster` is connected to, succeeds; cluster.timeout() at
-// most. Errors: kUnavailable if a program of the control plane has ended; else that of the last
-// call.
+// most. Starts controllers again that did not wait for it. Errors: kUnavailable if another program
+// of the control plane has ended; else that of the last call.
 kube::Result<> AwaitApiServer(Cluster& cluster, ControlPlane& plane);
 
 }  // namespace e2e

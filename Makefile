@@ -20,7 +20,8 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
-.PHONY: attacks sim test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
+.PHONY: attacks sim sim-defects
+.PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: test-neighbours
 .PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
@@ -70,6 +71,9 @@ test-install: setup ## Install operator and fleet in every way, on kind
 sim: setup-packages ## Simulate SEEDS=N plans with faults, or REPLAY=FILE; shrink what fails
 	@bazel build //sim
 	@bazel-bin/sim/sim --minloglevel=3 --shrink $(if $(REPLAY),--replay=$(REPLAY),--seeds=$(SEEDS))
+
+sim-defects: setup-packages ## Check that simulations find each deliberate defect (an hour)
+	@sim/defects/find.py
 
 test-fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
 	@e2e/test.sh fuzz

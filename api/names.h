@@ -51,16 +51,23 @@ inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
 inline constexpr std::string_view kInspectErrorAnnotation =
     "multiarch.openshift.io/image-inspect-error";
-// By the shard, for the cluster controller: the name of the PodPlacementConfig whose plugin
-// architectureTolerations decides for the pod.
+// For the cluster controller, by whoever decided the preferences: the name of the
+// PodPlacementConfig whose plugin architectureTolerations decides for the pod.
 inline constexpr std::string_view kLocalTolerationsAnnotation =
     "multiarch.openshift.io/local-tolerations";
+// The terms that got a requirement (see placement/required_terms.h).
+inline constexpr std::string_view kRequiredTermsAnnotation =
+    "multiarch.openshift.io/required-terms";
 
 // A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its
 // annotations, one for each config (see watches/announcements.h).
 inline constexpr std::string_view kAnnouncementsName = "pod-placement-announcements";
 inline constexpr std::string_view kAnnouncementAnnotationPrefix =
     "announced.multiarch.openshift.io/";
+// On a Lease with an announced config that may prefer an architecture, with any value: for the
+// operator that leads.
+inline constexpr std::string_view kPreferencesAnnouncedAnnotation =
+    "multiarch.openshift.io/preferences-announced";
 
 // On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has (see
 // api/conversion.h). The first is the Go operator's; the second has the other fields as JSON.

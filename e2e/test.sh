@@ -11,7 +11,7 @@
 #   asan        unit tests and integration tier under AddressSanitizer and UBSan
 #   tsan        the same under ThreadSanitizer
 #   kind        all flows that can run on kind
-#   all         all of these
+#   all         all of these; unit tests and integration tier under the sanitizers only
 #   rotation    of the parts that fit into CI's time, the one whose last run is the longest ago
 #               (e2e/rotation.py); after other parts
 #
@@ -103,11 +103,18 @@ unit_tests() {
   bazel_test unit --test_tag_filters=-control-plane //...
 }
 
+# used_rights NAME OPTION... - after the integration tier with these options of Bazel.
+used_rights() {
+  local name=$1
+  shift
+  bazel_test "$name" //e2e:rights_test \
+    --test_arg="$(bazel info "$@" bazel-testlogs)/e2e/integration_test"
+}
+
 integration_tier() {
   say "integration tier"
   bazel_test integration "${control_planes[@]}" -- //... "-$fleet_tests"
-  bazel_test rights //e2e:rights_test \
-    --test_arg="$(bazel info bazel-testlogs)/e2e/integration_test"
+  used_rights rights
 }
 
 fleet_integration() {
@@ -123,6 +130,7 @@ sanitized() {
   bazel_test "$name" "$@" --build_tests_only --test_tag_filters=-control-plane //...
   say "integration tier, $name"
   bazel_test "$name-integration" "$@" --build_tests_only "${control_planes[@]}" //...
+  used_rights "$name-rights" "$@"
 }
 
 # Whether the fleet or what it is built on differs from the commit of a day ago, or there is no such
@@ -219,9 +227,9 @@ kind_tier() {
 
 run_basic() {
   use_control_plane
-  unit_tests
-  integration_tier
   # What another part of this run repeats is left to that part.
+  wants asan || unit_tests
+  wants asan || integration_tier
   wants install || install_flows kustomize
   if ! wants install && fleet_changed; then
     fleet_integration

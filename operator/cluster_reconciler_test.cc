@@ -432,7 +432,7 @@ TEST_F(ClusterReconcilerTest, AnAnnouncedPreferenceCountsAsAConfig) {
   h_.api.Create(lease);
   h_.Pass(5s);
   EXPECT_EQ(GatedNamespaces(), Json());
-  announce(watches::kPreferencesAnnouncedAnnotation);
+  announce(api::kPreferencesAnnouncedAnnotation);
   announce(watches::AnnotationKey("uid"));
   lease.mutable_metadata()->mutable_annotations()->at(watches::AnnotationKey("uid")) = "1 2 a";
   if (h_.api.Get<kube::coordination::Lease>(kube::KeyOf(lease))) {

@@ -6,7 +6,6 @@
 
 #include "api/names.h"
 #include "kube/codec/codec.h"
-#include "watches/announcements.h"
 
 namespace operator_ {
 
@@ -31,7 +30,7 @@ Result<std::optional<std::string>> PackAnnouncements(std::string_view message) {
   Lease lease;
   Result<void> parsed = kube::ParseMessage(message, lease);
   if (!parsed) return parsed.error();
-  const std::string key(watches::kPreferencesAnnouncedAnnotation);
+  const std::string key(api::kPreferencesAnnouncedAnnotation);
   if (!lease.metadata().annotations().contains(key)) return std::optional<std::string>();
   Lease kept;
   kept.mutable_metadata()->set_name(lease.metadata().name());

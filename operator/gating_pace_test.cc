@@ -41,7 +41,7 @@ class GatingPaceTest : public testing::Test {
     if (announced == exists) return;
     if (!announced) return h_.api.Delete<Lease>(kube::KeyOf(lease));
     auto& annotations = *lease.mutable_metadata()->mutable_annotations();
-    annotations[std::string(watches::kPreferencesAnnouncedAnnotation)] = "true";
+    annotations[std::string(api::kPreferencesAnnouncedAnnotation)] = "true";
     annotations[watches::AnnotationKey("uid")] = "1 2 a";
     h_.api.Create(lease);
   }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string>
 
+#include "api/names.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
 #include "placement/term_addition.h"
@@ -45,14 +46,14 @@ void RequiredTerms::Record(Pod& pod) {
     text += std::to_string(first);
     if (i > first) text += '-' + std::to_string(i);
   }
-  if (all || !SetAnnotation(pod, kRequiredTermsAnnotation, text))
-    RemoveAnnotation(pod, kRequiredTermsAnnotation);
+  if (all || !SetAnnotation(pod, api::kRequiredTermsAnnotation, text))
+    RemoveAnnotation(pod, api::kRequiredTermsAnnotation);
 }
 
 RequiredTerms RequiredTerms::Of(const Pod& pod) {
   RequiredTerms terms;
   const auto& annotations = pod.metadata().annotations();
-  auto found = annotations.find(std::string(kRequiredTermsAnnotation));
+  auto found = annotations.find(std::string(api::kRequiredTermsAnnotation));
   terms.all_ = found == annotations.end();
   if (terms.all_) return terms;
   std::string_view text = found->second;

@@ -9,16 +9,12 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kube/types/core.pb.h"
 
 namespace placement {
-
-inline constexpr std::string_view kRequiredTermsAnnotation =
-    "multiarch.openshift.io/required-terms";
 
 class RequiredTerms {
  public:

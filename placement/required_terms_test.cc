@@ -41,7 +41,7 @@ Pod PodOf(const std::string& terms) {
 }
 
 bool HasRecord(const Pod& pod) {
-  return pod.metadata().annotations().contains(std::string(kRequiredTermsAnnotation));
+  return pod.metadata().annotations().contains(std::string(api::kRequiredTermsAnnotation));
 }
 
 // As many characters as `terms` has: "x" for each that counts, "-" for the others.
@@ -73,9 +73,9 @@ TEST(RequiredTermsTest, AreRecordedIfNotAllGetARequirement) {
   for (const Row& row : rows) {
     for (const char* forged : {"", "7", "nothing"}) {
       Pod pod = PodOf(row.terms);
-      if (*forged != 0) SetAnnotation(pod, kRequiredTermsAnnotation, forged);
+      if (*forged != 0) SetAnnotation(pod, api::kRequiredTermsAnnotation, forged);
       RequiredTerms::Record(pod);
-      EXPECT_EQ(AnnotationOf(pod, kRequiredTermsAnnotation), row.record) << row.terms;
+      EXPECT_EQ(AnnotationOf(pod, api::kRequiredTermsAnnotation), row.record) << row.terms;
       EXPECT_EQ(HasRecord(pod), *row.record != 0) << row.terms;
       EXPECT_EQ(Counted(pod, std::string(row.terms).size()), row.counted) << row.terms;
     }
@@ -104,17 +104,18 @@ TEST(RequiredTermsTest, AnInvalidRecordCountsUpToItsError) {
       {"0,1,2,3", "xxxx--"},
   };
   for (const Row& row : rows) {
-    Pod pod = MakePod("web").Annotation(kRequiredTermsAnnotation, row.record);
+    Pod pod = MakePod("web").Annotation(api::kRequiredTermsAnnotation, row.record);
     EXPECT_EQ(Counted(pod, 6), row.counted) << row.record;
   }
-  Pod largest = MakePod("web").Annotation(kRequiredTermsAnnotation, "0-2147483647");
+  Pod largest = MakePod("web").Annotation(api::kRequiredTermsAnnotation, "0-2147483647");
   EXPECT_TRUE(RequiredTerms::Of(largest).Has(std::numeric_limits<int>::max()));
 }
 
 TEST(RequiredTermsTest, WithFullAnnotationsThereIsNoRecord) {
   Pod pod = PodOf("za");
-  SetAnnotation(pod, kRequiredTermsAnnotation, "");
-  SetAnnotation(pod, "note", std::string(256 * 1024 - 4 - kRequiredTermsAnnotation.size(), 'x'));
+  SetAnnotation(pod, api::kRequiredTermsAnnotation, "");
+  SetAnnotation(pod, "note",
+                std::string(256 * 1024 - 4 - api::kRequiredTermsAnnotation.size(), 'x'));
   RequiredTerms::Record(pod);
   EXPECT_FALSE(HasRecord(pod));
   EXPECT_TRUE(pod.metadata().annotations().contains("note"));

@@ -38,11 +38,6 @@ inline constexpr std::chrono::seconds kAnnouncementKept{480};
 // them.
 inline constexpr size_t kMaxAnnouncements = 512;
 
-// On a Lease with an announced config that may prefer an architecture, with any value: for the
-// operator that leads.
-inline constexpr std::string_view kPreferencesAnnouncedAnnotation =
-    "multiarch.openshift.io/preferences-announced";
-
 struct Announcement {
   // The uid of the config that will be stored.
   std::string uid;

@@ -44,6 +44,10 @@ inline asio::awaitable<bool> IsCancelled() {
   co_return state.cancelled() != asio::cancellation_type::none;
 }
 
+// kCancelled if this coroutine's task was asked to stop. Other coroutines run before it returns
+// that: a caller that ignores the cancellation does not starve them.
+Async<> FailIfCancelled();
+
 // Clears the stop request, for cleanup after a kCancelled. The next stop request cancels again.
 inline auto ForgetCancellation() {
   return asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());

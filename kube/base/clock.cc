@@ -2,7 +2,6 @@
 #include "kube/base/clock.h"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <charconv>
 #include <ctime>
@@ -20,13 +19,9 @@ class MachineClock final : public Clock {
 
   Async<> SleepUntil(TimePoint when) override {
     co_await IgnoreCancellation();
+    Result<> running = co_await FailIfCancelled();
+    if (!running) co_return running;
     auto executor = co_await asio::this_coro::executor;
-    bool cancelled = co_await IsCancelled();
-    if (cancelled) {
-      // Yields: a caller that ignores the cancellation does not starve other coroutines.
-      co_await asio::post(executor, asio::use_awaitable);
-      co_return Error::Cancelled("sleep");
-    }
     asio::steady_timer timer(executor, when);
     auto waited = co_await timer.async_wait(kTuple);
     if (std::get<0>(waited)) co_return Error::Cancelled("sleep");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/base/notifier.h"
 
-#include <boost/asio/post.hpp>
-
 namespace kube {
 
 Notifier::Notifier() : waiters_(std::make_shared<Waiters>()) {}
@@ -10,13 +8,9 @@ Notifier::Notifier() : waiters_(std::make_shared<Waiters>()) {}
 Async<> Notifier::Wait() {
   co_await IgnoreCancellation();
 
+  Result<> running = co_await FailIfCancelled();
+  if (!running) co_return running;
   auto executor = co_await asio::this_coro::executor;
-  bool cancelled = co_await IsCancelled();
-  if (cancelled) {
-    // Yields: a caller that ignores the cancellation does not starve other coroutines.
-    co_await asio::post(executor, asio::use_awaitable);
-    co_return Error::Cancelled("wait");
-  }
   asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
   Waiter waiter{&timer};
 

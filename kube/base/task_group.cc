@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -22,10 +23,17 @@ constexpr asio::cancellation_type kRequestStop = asio::cancellation_type::termin
 constexpr asio::cancellation_type kCancel =
     asio::cancellation_type::terminal | asio::cancellation_type::total;
 
+std::atomic<size_t> running_tasks = 0;
+
 }  // namespace
 
 struct TaskGroup::State {
   struct Task {
+    Task() { running_tasks.fetch_add(1, std::memory_order_relaxed); }
+    ~Task() { running_tasks.fetch_sub(1, std::memory_order_relaxed); }
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
     std::string name;
     uint64_t id = 0;
     asio::cancellation_signal cancel;
@@ -121,5 +129,7 @@ Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
 }
 
 size_t TaskGroup::size() const { return state_->tasks.size(); }
+
+size_t TaskGroup::Running() { return running_tasks.load(std::memory_order_relaxed); }
 
 }  // namespace kube

@@ -55,6 +55,8 @@ class TaskGroup {
 
   // The number of tasks that have not ended.
   size_t size() const;
+  // The same of all groups of the process. Any thread.
+  static size_t Running();
 
  private:
   struct State;

@@ -66,11 +66,13 @@ TEST_F(TaskGroupTest, StopCancelsSleepingTasksWithinTheGrace) {
   tasks_.Spawn("b", SleepFor(clock_, 1h, ended));
   Drain(context_);
   EXPECT_EQ(tasks_.size(), 2u);
+  EXPECT_EQ(TaskGroup::Running(), 2u);
 
   // The clock does not advance: neither the sleeps nor the grace end.
   EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1h)).has_value());
   EXPECT_EQ(ended, 2);
   EXPECT_EQ(tasks_.size(), 0u);
+  EXPECT_EQ(TaskGroup::Running(), 0u);
 }
 
 TEST_F(TaskGroupTest, CancellationIsNotLostOnATimerThatHasFired) {

@@ -208,6 +208,13 @@ Result<KeyPair> NewServingCertificate(const KeyPair& ca, const std::vector<std::
   return WritePair(x, key.get());
 }
 
+Result<WallTime> NotBefore(std::string_view pem) {
+  ErrorQueueGuard guard;
+  Owned<X509> certificate = ReadCertificate(pem);
+  if (certificate == nullptr) return Error::Invalid("not a PEM certificate");
+  return TimeOf(X509_get0_notBefore(certificate.get()));
+}
+
 Result<WallTime> NotAfter(std::string_view pem) {
   ErrorQueueGuard guard;
   Owned<X509> certificate = ReadCertificate(pem);

@@ -32,7 +32,8 @@ Result<KeyPair> NewCertificateAuthority(std::string_view common_name, std::chron
 Result<KeyPair> NewServingCertificate(const KeyPair& ca, const std::vector<std::string>& dns_names,
                                       std::chrono::seconds validity, Clock& clock);
 
-// The end of validity of the first certificate in `pem`. Errors: kInvalid (no certificate).
+// Begin and end of validity of the first certificate in `pem`. Errors: kInvalid (no certificate).
+Result<WallTime> NotBefore(std::string_view pem);
 Result<WallTime> NotAfter(std::string_view pem);
 
 // The DNS names and IP addresses of the first certificate in `pem`.

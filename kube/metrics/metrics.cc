@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <iterator>
 
+#include "kube/base/task_group.h"
+
 namespace kube {
 namespace {
 
@@ -101,6 +103,8 @@ std::string Metrics::Render() const {
                             MetricType::Gauge, ResidentBytes()));
   families.push_back(Sample("process_open_fds", "Number of open file descriptors.",
                             MetricType::Gauge, OpenFiles()));
+  families.push_back(Sample("process_tasks", "Number of tasks that have not ended.",
+                            MetricType::Gauge, static_cast<double>(TaskGroup::Running())));
   families.push_back(Sample("process_start_time_seconds",
                             "Start time of the process since unix epoch in seconds.",
                             MetricType::Gauge, kStartSeconds));

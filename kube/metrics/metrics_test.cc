@@ -51,7 +51,7 @@ TEST(MetricsTest, StopwatchObservesSeconds) {
 TEST(MetricsTest, RendersMetricsOfTheProcess) {
   std::string text = Metrics().Render();
   for (const char* name : {"process_cpu_seconds_total ", "process_resident_memory_bytes ",
-                           "process_open_fds ", "process_start_time_seconds "}) {
+                           "process_open_fds ", "process_tasks ", "process_start_time_seconds "}) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + name));
   }
   EXPECT_THAT(text, Not(HasSubstr("\nprocess_resident_memory_bytes 0\n")));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/testing/sleepers.h"
 
-#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
 namespace kube {
@@ -15,13 +14,9 @@ Sleepers::Sleepers() : waiting_(std::make_shared<Waiting>()) {}
 
 Async<> Sleepers::Wait(TimePoint when) {
   co_await IgnoreCancellation();
+  Result<> running = co_await FailIfCancelled();
+  if (!running) co_return running;
   auto executor = co_await asio::this_coro::executor;
-  bool cancelled = co_await IsCancelled();
-  if (cancelled) {
-    // Yields: a caller that ignores the cancellation must not starve other tasks.
-    co_await asio::post(executor, asio::use_awaitable);
-    co_return Error::Cancelled("sleep");
-  }
   Sleeper sleeper{asio::steady_timer(executor, asio::steady_timer::time_point::max())};
   struct Registration {
     std::shared_ptr<Waiting> waiting;

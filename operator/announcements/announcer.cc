@@ -133,7 +133,7 @@ watches::AnnotationChanges Announcer::Changes(const Write& write,
   watches::AnnotationChanges changes =
       watches::Announcing(writes, metadata, SecondsOf(clock_.WallNow()));
   if (write.may_prefer)
-    changes[std::string(watches::kPreferencesAnnouncedAnnotation)] = std::string("true");
+    changes[std::string(api::kPreferencesAnnouncedAnnotation)] = std::string("true");
   return changes;
 }
 

@@ -51,15 +51,23 @@ bool Outlives(const std::string& pem, WallTime now, std::chrono::seconds margin)
   return end && *end > now + margin;
 }
 
+// False for a certificate that was made while this process's clock was ahead: until its time has
+// come, the API server refuses it.
+bool HasBegun(const std::string& pem, WallTime now) {
+  Result<WallTime> begin = kube::NotBefore(pem);
+  return begin && *begin <= now;
+}
+
 // The name of the Service for the API server.
 const std::string& NameOf(const CertificateRequest& request) { return request.dns_names.front(); }
 
-// True if `serving` has the name for the API server and is valid for longer than `margin`, whatever
-// authority signed it.
+// True if `serving` has the name for the API server, and is valid now and for longer than `margin`,
+// whatever authority signed it.
 bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now,
             std::chrono::seconds margin) {
-  if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, margin)) return false;
-  Result<std::vector<std::string>> names = kube::DnsNames(serving.certificate_pem);
+  const std::string& pem = serving.certificate_pem;
+  if (!IsPair(serving) || !HasBegun(pem, now) || !Outlives(pem, now, margin)) return false;
+  Result<std::vector<std::string>> names = kube::DnsNames(pem);
   return names && std::find(names->begin(), names->end(), NameOf(request)) != names->end();
 }
 
@@ -332,10 +340,12 @@ std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-sh
 
 std::string CaBundleOf(const Secret& authority, WallTime now) {
   KeyPair current = PairOf(authority);
-  if (!IsPair(current) || !Outlives(current.certificate_pem, now, kAuthorityRenewal)) return "";
+  std::string& bundle = current.certificate_pem;
+  if (!IsPair(current) || !HasBegun(bundle, now) || !Outlives(bundle, now, kAuthorityRenewal))
+    return "";
   std::string previous = DataOf(authority, kPreviousKey);
-  if (Outlives(previous, now, std::chrono::hours(0))) current.certificate_pem += previous;
-  return current.certificate_pem;
+  if (Outlives(previous, now, std::chrono::hours(0))) bundle += previous;
+  return bundle;
 }
 
 Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,

@@ -120,6 +120,16 @@ TEST_F(CertificatesTest, RenewsAfterTwoThirdsOfTheTime) {
   EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), second.ca_bundle_pem));
 }
 
+TEST_F(CertificatesTest, ACertificateFromAClockThatWasAheadIsReplaced) {
+  clock_.SetWall(clock_.WallNow() + 1h);
+  Configure(Ensure().ca_bundle_pem);
+  clock_.SetWall(clock_.WallNow() - 1h);
+  IssuedCertificate right = Ensure();
+  const std::string& pem = right.serving.certificate_pem;
+  EXPECT_TRUE(kube::IsTrusted(pem, right.ca_bundle_pem, "web-hook.shop.svc", clock_.WallNow()));
+  EXPECT_EQ(Data(kServing, "tls.crt"), pem);
+}
+
 TEST_F(CertificatesTest, TwoAuthoritiesAreTrustedWhileOneFollowsTheOther) {
   IssuedCertificate first = Ensure();
   std::string old_serving = Data(kServing, "tls.crt");

@@ -13,9 +13,6 @@
 namespace sim::checker {
 namespace {
 
-// Of the Lease of a namespace's announcements.
-constexpr char kPreferencesAnnounced[] = "multiarch.openshift.io/preferences-announced";
-
 std::set<size_t> ChangedTerms(const PodChange& change) {
   std::set<size_t> changed;
   const Json& before = RequiredTermsOf(change.before);
@@ -127,7 +124,8 @@ void History::AddConfig(const Commit& commit) {
 
 void History::AddAnnouncements(const Commit& commit) {
   const Json announcements = commit.after ? AnnotationsOf(*commit.after) : Json::object();
-  preference_announced_[commit.key.ns].Set(commit, announcements.contains(kPreferencesAnnounced));
+  preference_announced_[commit.key.ns].Set(
+      commit, announcements.contains(std::string(api::kPreferencesAnnouncedAnnotation)));
   for (const auto& [key, value] : announcements.items()) {
     if (!key.starts_with(api::kAnnouncementAnnotationPrefix) || !value.is_string()) continue;
     Announced& known =

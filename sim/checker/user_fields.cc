@@ -13,9 +13,6 @@ namespace {
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-// The annotation required-terms.
-constexpr std::string_view kRequiredTerms = "multiarch.openshift.io/required-terms";
-
 bool IsOneOf(std::string_view key, std::initializer_list<std::string_view> keys) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
@@ -50,7 +47,7 @@ bool MaySetAnnotation(Program program, std::string_view key) {
                    {api::kPreferredAffinitySourcesAnnotation, api::kLocalTolerationsAnnotation});
   if (program == Program::kClusterController)
     return IsOneOf(key, {api::kPreferredAffinitySourcesAnnotation, api::kInspectErrorAnnotation,
-                         api::kLocalTolerationsAnnotation, kRequiredTerms});
+                         api::kLocalTolerationsAnnotation, api::kRequiredTermsAnnotation});
   return false;
 }
 

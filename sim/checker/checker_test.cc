@@ -46,11 +46,29 @@ TEST_F(Events, OneForEachRelease) {
 
 TEST_F(Events, LostOne) {
   Json first = Release("web-1"), second = Release("web-2");
-  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess", 2);
+  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess");
   SendEvent(run_, "2", second, "ArchAwarePredicateSet");
   run_.Finish();
   EXPECT_THAT(run_.Found(), ElementsAre("events")) << run_.Described();
   EXPECT_THAT(run_.Described(), HasSubstr("shop/web-2"));
+}
+
+TEST_F(Events, RepeatedOnes) {
+  Json first = Release("web-1"), second = Release("web-2");
+  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess");
+  SendEvent(run_, "2", second, "ArchAwareSchedGateRemovalSuccess", 2);
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), ElementsAre("events")) << run_.Described();
+  EXPECT_THAT(run_.Described(), HasSubstr("shop/web-2 has 2 events of removed gates"));
+}
+
+TEST_F(Events, OneForEachGateOfATakeover) {
+  Json pod = run_.CreatePod(Pod("web"), /*local=*/true);
+  run_.Advance(31s);
+  run_.WritePod(kController, WithoutGate(WithoutGate(pod, api::kLocalGate), api::kClusterGate));
+  SendEvent(run_, "1", pod, "ArchAwareSchedGateRemovalSuccess", 2);
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), ElementsAre("I4")) << "it is not placed: " << run_.Described();
 }
 
 TEST_F(Events, CountedOnes) {

@@ -30,14 +30,16 @@ ApiServer::ApiServer(Loop& loop, kube::FakeStore& store, std::string name)
   Start();
 }
 
-void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply) {
+void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply,
+                      std::string process) {
   if (!is_up()) {
     loop_.At(loop_.now(), [reply = std::move(reply)] { reply(Broken()); });
     return;
   }
   const uint64_t id = ++last_id_;
   replies_.emplace(id, std::move(reply));
-  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), id));
+  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), id,
+                 std::move(process)));
 }
 
 Result<std::shared_ptr<ApiServer::Watching>> ApiServer::Watch(const kube::ApiRequest& request,
@@ -69,8 +71,9 @@ void ApiServer::Start() {
 }
 
 asio::awaitable<void> ApiServer::CarryOut(kube::Caller caller, kube::ApiRequest request,
-                                          uint64_t id) {
+                                          uint64_t id, std::string process) {
   std::optional<kube::ApiResponse> access = AnswerAccessReview(request);
+  const bool writes = request.method != kube::Method::kGet && !access;
   Result<kube::ApiResponse> answer = kube::Error::Internal("no answer");
   if (access) {
     answer = std::move(*access);
@@ -78,6 +81,7 @@ asio::awaitable<void> ApiServer::CarryOut(kube::Caller caller, kube::ApiRequest 
     answer = co_await store_.Call(std::move(caller), std::move(request));
   }
   answered_version_ = store_.resource_version();
+  if (writes && answer && !process.empty() && on_written_) on_written_(process, answered_version_);
   auto found = replies_.find(id);
   Reply reply = std::move(found->second);
   replies_.erase(found);

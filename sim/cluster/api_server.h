@@ -41,8 +41,12 @@ class ApiServer {
   // The version of the store at the latest answer; read while it is given.
   uint64_t answered_version() const { return answered_version_; }
 
-  // `reply` is called once, later. While the server is down: kUnavailable.
-  void Carry(std::string user, kube::ApiRequest request, Reply reply);
+  // `reply` is called once, later. While the server is down: kUnavailable. `process`: for
+  // OnWritten().
+  void Carry(std::string user, kube::ApiRequest request, Reply reply, std::string process = "");
+  // Called when a write of a named process was carried out, with the version of the store.
+  using Written = std::function<void(const std::string& process, uint64_t version)>;
+  void OnWritten(Written written) { on_written_ = std::move(written); }
   // Errors: kUnavailable, and those of the store.
   kube::Result<std::shared_ptr<Watching>> Watch(const kube::ApiRequest& request, OnFrame on_frame);
 
@@ -57,7 +61,8 @@ class ApiServer {
   }
 
  private:
-  boost::asio::awaitable<void> CarryOut(kube::Caller caller, kube::ApiRequest request, uint64_t id);
+  boost::asio::awaitable<void> CarryOut(kube::Caller caller, kube::ApiRequest request, uint64_t id,
+                                        std::string process);
   boost::asio::awaitable<void> Follow(std::unique_ptr<kube::WatchStream> stream,
                                       std::weak_ptr<Watching> watching);
   void Spawn(boost::asio::awaitable<void> task);
@@ -71,6 +76,7 @@ class ApiServer {
   std::map<uint64_t, std::weak_ptr<Watching>> watches_;
   uint64_t last_id_ = 0;
   uint64_t answered_version_ = 0;
+  Written on_written_;
 };
 
 }  // namespace sim

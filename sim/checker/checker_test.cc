@@ -12,9 +12,11 @@ namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 void SendEvent(TestRun& run, const std::string& name, const Json& pod, const std::string& reason,
                int count = 1) {
@@ -68,7 +70,7 @@ TEST_F(Events, OneForEachGateOfATakeover) {
   run_.WritePod(kController, WithoutGate(WithoutGate(pod, api::kLocalGate), api::kClusterGate));
   SendEvent(run_, "1", pod, "ArchAwareSchedGateRemovalSuccess", 2);
   run_.Finish();
-  EXPECT_THAT(run_.Found(), ElementsAre("I4")) << "it is not placed: " << run_.Described();
+  EXPECT_THAT(run_.Found(), Not(Contains("events"))) << run_.Described();
 }
 
 TEST_F(Events, CountedOnes) {

@@ -219,6 +219,8 @@ TEST_F(GatesMissing, WhileOtherOperandsStart) {
 TEST_F(GatesMissing, WhileTheFirstOperandsStart) {
   run_.facts().calm_since = Time::max();
   run_.facts().undisturbed_since = 0s;
+  run_.DeleteConfig("arm");
+  run_.Advance(1min);
   run_.DeleteCluster();
   run_.SetCluster(Json::object());
   run_.Advance(4min);

@@ -73,6 +73,75 @@ TEST(RecordingTest, SkipsFailuresAndDryRuns) {
   EXPECT_EQ(recording.Commits()[0].user, "");
 }
 
+TEST(RecordingTest, IsTakenInParts) {
+  Json created = At(Gated(Pod("web"), api::kClusterGate), 5);
+  Json placed = At(Placed(created, {"amd64"}), 9);
+  Recording recording;
+  recording.AddWatched("", "pods", "LISTED", created, 1s);
+  recording.AddAudit(Audit(kController, "update", placed), 1500ms);
+  ASSERT_EQ(recording.AwaitedWrites().size(), 1u);
+  EXPECT_EQ(recording.AwaitedWrites()[0].version, 9u);
+  std::vector<Commit> commits = recording.Take();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(commits[0].verb, "list");
+  EXPECT_EQ(recording.AwaitedWrites().size(), 1u);
+
+  recording.AddWatched("", "pods", "MODIFIED", placed, 2s);
+  EXPECT_THAT(recording.AwaitedWrites(), IsEmpty());
+  commits = recording.Take();
+  ASSERT_EQ(commits.size(), 1u);
+  EXPECT_EQ(*commits[0].before, created);
+  EXPECT_EQ(commits[0].user, kController);
+  EXPECT_EQ(commits[0].at, 1500ms);  // the watch was later than the write
+  EXPECT_THAT(recording.Take(), IsEmpty());
+}
+
+TEST(RecordingTest, NamesTheCommitsWithoutWriter) {
+  Json created = At(Pod("web"), 5), bound = At(Pod("web"), 6);
+  bound["spec"]["nodeName"] = "node-1";
+  Recording recording;
+  recording.AddWatched("", "pods", "ADDED", created, 1s);
+  recording.AddWatched("", "pods", "MODIFIED", bound, 2s);
+  ASSERT_EQ(recording.UnnamedCommits(0s).size(), 1u);
+  EXPECT_EQ(recording.UnnamedCommits(0s)[0]->version, 5u);
+  EXPECT_THAT(recording.UnnamedCommits(1500ms), IsEmpty());
+  recording.AddAudit(Audit(kUser, "create", created, ""));
+  EXPECT_THAT(recording.UnnamedCommits(0s), IsEmpty());
+}
+
+TEST(RecordingTest, WriteThatChangesNothingIsNotTheWriter) {
+  Json created = At(Pod("web"), 5);
+  Recording recording;
+  recording.AddWatched("", "pods", "ADDED", created, 1s);
+  recording.AddAudit(Audit(kUser, "create", created, ""));
+  recording.AddAudit(Audit(kController, "update", created));
+  EXPECT_EQ(recording.Commits()[0].user, kUser);
+}
+
+TEST(RecordingTest, DeletionsOfACollectionHaveAWriter) {
+  Json pod = At(Pod("web"), 5), deleting = At(Pod("web"), 7);
+  deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  Recording recording;
+  recording.AddWatched("", "pods", "ADDED", pod, 1s);
+  recording.AddWatched("", "pods", "MODIFIED", deleting, 2s);
+  recording.AddWatched("", "pods", "DELETED", At(deleting, 9), 3s);
+  recording.AddAudit(Audit(kUser, "deletecollection", {{"items", Json::array({deleting})}}, ""));
+  std::vector<Commit> commits = recording.Commits();
+  ASSERT_EQ(commits.size(), 3u);
+  EXPECT_EQ(commits[1].user, kUser);
+  EXPECT_EQ(commits[2].user, kUser);
+  EXPECT_EQ(commits[2].verb, "delete");
+}
+
+TEST(RecordingTest, ObjectsThatWereGoneTogetherHaveOneVersion) {
+  Recording recording;
+  for (const char* name : {"a", "b"}) {
+    recording.AddWatched("", "pods", "ADDED", At(Pod(name), name[0]), 1s);
+    recording.AddWatched("", "pods", "DELETED", At(Pod(name), 200), 2s);
+  }
+  EXPECT_EQ(recording.Commits().size(), 4u);
+}
+
 TEST(RecordingTest, IsJudged) {
   Facts facts;
   facts.images.SetPlatforms(kImage, 0s, Image{.platforms = {{"linux", "amd64"}}});

@@ -91,8 +91,8 @@ kube::Async<ApiResponse> ApiClient::Call(ApiRequest request) {
   auto waiting = std::make_shared<Waiting<ApiResponse>>(executor);
   const kube::TimePoint deadline = loop_.now() + request.timeout;
   CallFate fate = faults_.OfCall(identity_.process, request);
-  Work<ApiResponse> work = [this, request](auto reply) {
-    server_.Carry(identity_.user, request, std::move(reply), identity_.process);
+  Work<ApiResponse> work = [this, request, age = fate.age](auto reply) {
+    server_.Carry(identity_.user, request, std::move(reply), age, identity_.process);
   };
   Send<ApiResponse>(std::move(fate), std::move(work), waiting,
                     request.method != kube::Method::kGet);

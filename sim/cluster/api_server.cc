@@ -27,10 +27,14 @@ std::vector<std::unique_ptr<Loop::Lane>>& Crashed() {
 
 ApiServer::ApiServer(Loop& loop, kube::FakeStore& store, std::string name)
     : loop_(loop), store_(store), name_(std::move(name)) {
+  store_.Observe([this](const kube::StoreCommit& commit) {
+    versions_.emplace_back(loop_.now(), commit.version);
+    while (versions_.front().first + kOldest < loop_.now()) versions_.pop_front();
+  });
   Start();
 }
 
-void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply,
+void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply, kube::Duration age,
                       std::string process) {
   if (!is_up()) {
     loop_.At(loop_.now(), [reply = std::move(reply)] { reply(Broken()); });
@@ -38,8 +42,8 @@ void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply,
   }
   const uint64_t id = ++last_id_;
   replies_.emplace(id, std::move(reply));
-  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), id,
-                 std::move(process)));
+  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), age,
+                 std::move(process), id));
 }
 
 Result<std::shared_ptr<ApiServer::Watching>> ApiServer::Watch(const kube::ApiRequest& request,
@@ -70,16 +74,29 @@ void ApiServer::Start() {
   if (!is_up()) lane_ = loop_.NewLane();
 }
 
-asio::awaitable<void> ApiServer::CarryOut(kube::Caller caller, kube::ApiRequest request,
-                                          uint64_t id, std::string process) {
-  std::optional<kube::ApiResponse> access = AnswerAccessReview(request);
-  const bool writes = request.method != kube::Method::kGet && !access;
-  Result<kube::ApiResponse> answer = kube::Error::Internal("no answer");
-  if (access) {
-    answer = std::move(*access);
-  } else {
-    answer = co_await store_.Call(std::move(caller), std::move(request));
+uint64_t ApiServer::VersionAt(kube::Duration age) const {
+  for (const auto& [stored, version] : versions_) {
+    if (stored > loop_.now() - age) return version - 1;
   }
+  return store_.resource_version();
+}
+
+kube::Async<kube::ApiResponse> ApiServer::AnswerOf(kube::Caller caller, kube::ApiRequest request,
+                                                   kube::Duration age) {
+  std::optional<kube::ApiResponse> access = AnswerAccessReview(request);
+  if (access) co_return std::move(*access);
+  const bool from_cache = request.method == kube::Method::kGet &&
+                          request.target.find("resourceVersion=") != std::string::npos;
+  if (from_cache && age > kube::Duration(0)) {
+    co_return store_.ReadAt(VersionAt(age), caller, request);
+  }
+  co_return co_await store_.Call(std::move(caller), std::move(request));
+}
+
+asio::awaitable<void> ApiServer::CarryOut(kube::Caller caller, kube::ApiRequest request,
+                                          kube::Duration age, std::string process, uint64_t id) {
+  const bool writes = request.method != kube::Method::kGet;
+  Result<kube::ApiResponse> answer = co_await AnswerOf(std::move(caller), std::move(request), age);
   answered_version_ = store_.resource_version();
   if (writes && answer && !process.empty() && on_written_) on_written_(process, answered_version_);
   auto found = replies_.find(id);

@@ -9,14 +9,18 @@
 // Several may serve one store. Thread: the Loop's.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "kube/base/async.h"
+#include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/testing/fake_store.h"
 #include "sim/base/loop.h"
@@ -25,6 +29,9 @@ namespace sim {
 
 class ApiServer {
  public:
+  // As far as a cache can be behind.
+  static constexpr std::chrono::seconds kOldest{5};
+
   using Reply = std::function<void(kube::Result<kube::ApiResponse>)>;
   // The next frame; nullopt at the normal end. Nothing follows that or an error.
   using OnFrame = std::function<void(kube::Result<std::optional<std::string>>)>;
@@ -41,9 +48,11 @@ class ApiServer {
   // The version of the store at the latest answer; read while it is given.
   uint64_t answered_version() const { return answered_version_; }
 
-  // `reply` is called once, later. While the server is down: kUnavailable. `process`: for
-  // OnWritten().
-  void Carry(std::string user, kube::ApiRequest request, Reply reply, std::string process = "");
+  // `reply` is called once, later. While the server is down: kUnavailable. `age`: how far the cache
+  // of this server is behind, which is where reads with a resourceVersion are answered from; those
+  // without one get the newest state. `process`: for OnWritten().
+  void Carry(std::string user, kube::ApiRequest request, Reply reply, kube::Duration age = {},
+             std::string process = "");
   // Called when a write of a named process was carried out, with the version of the store.
   using Written = std::function<void(const std::string& process, uint64_t version)>;
   void OnWritten(Written written) { on_written_ = std::move(written); }
@@ -61,8 +70,12 @@ class ApiServer {
   }
 
  private:
-  boost::asio::awaitable<void> CarryOut(kube::Caller caller, kube::ApiRequest request, uint64_t id,
-                                        std::string process);
+  boost::asio::awaitable<void> CarryOut(kube::Caller caller, kube::ApiRequest request,
+                                        kube::Duration age, std::string process, uint64_t id);
+  kube::Async<kube::ApiResponse> AnswerOf(kube::Caller caller, kube::ApiRequest request,
+                                          kube::Duration age);
+  // The newest one that was stored `age` ago.
+  uint64_t VersionAt(kube::Duration age) const;
   boost::asio::awaitable<void> Follow(std::unique_ptr<kube::WatchStream> stream,
                                       std::weak_ptr<Watching> watching);
   void Spawn(boost::asio::awaitable<void> task);
@@ -74,6 +87,8 @@ class ApiServer {
   // Of the calls that are being carried out.
   std::map<uint64_t, Reply> replies_;
   std::map<uint64_t, std::weak_ptr<Watching>> watches_;
+  // When each version of the last kOldest was stored.
+  std::deque<std::pair<kube::TimePoint, uint64_t>> versions_;
   uint64_t last_id_ = 0;
   uint64_t answered_version_ = 0;
   Written on_written_;

@@ -34,7 +34,7 @@ enum class FaultKind {
   kThrottled,     // 429
   kServerErrors,  // 500 and 503
   kCutWatches,    // a watch breaks at a frame
-  kStaleReads,    // GET and LIST of an older state
+  kStaleReads,    // GET and LIST of any version (resourceVersion=0) are of an older state
 };
 inline constexpr int kFaultKinds = 10;
 
@@ -60,7 +60,7 @@ struct CallFate {
   bool reply_lost = false;
   // What is lost is not noticed: the call waits until its timeout.
   bool silent = false;
-  // How old the state is that is read.
+  // How old the state is that a read of any version gets.
   kube::Duration age{};
 };
 

@@ -22,7 +22,8 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
-.PHONY: attacks sim test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
+.PHONY: attacks sim sim-defects
+.PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: test-neighbours chaos chaos-page soak
 .PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
@@ -72,6 +73,9 @@ test-install: setup ## Install operator and fleet in every way, on kind
 sim: setup-packages ## Simulate SEEDS=N plans with faults, or REPLAY=FILE; shrink what fails
 	@bazel build //sim
 	@bazel-bin/sim/sim --minloglevel=3 --shrink $(if $(REPLAY),--replay=$(REPLAY),--seeds=$(SEEDS))
+
+sim-defects: setup-packages ## Check that simulations find each deliberate defect (an hour)
+	@sim/defects/find.py
 
 chaos: setup ## Run real processes with real faults for SECONDS=N, with SEED=N
 	@e2e/chaos/chaos.sh $(or $(SECONDS),180) $(or $(SEED),1)

@@ -4,6 +4,7 @@
 //   sim --seeds=100                         the seeds 1 to 100
 //   sim --seeds=100 --first_seed=501
 //   sim --minutes=30                        as many seeds as fit
+//   sim --seeds=500 --stop                  until one fails
 //   sim --replay=plan.json                  one plan
 //   sim --replay=plan.json --trace          ... with its steps and commits on stderr
 //   sim --replay=plan.json --shrink         ... and the smallest plan that breaks the same rule
@@ -31,6 +32,7 @@
 DEFINE_uint64(seeds, 20, "The number of seeds to run.");
 DEFINE_uint64(first_seed, 1, "The first seed.");
 DEFINE_double(minutes, 0, "Run seeds for so long, instead of --seeds.");
+DEFINE_bool(stop, false, "End with the first seed that fails.");
 DEFINE_uint64(jobs, 2, "The number of concurrent runs.");
 DEFINE_string(replay, "", "A file with a plan to run instead of seeds.");
 DEFINE_bool(trace, false, "With --replay: write steps and commits to stderr.");
@@ -112,6 +114,7 @@ int RunSeeds() {
     if (!outcome.failed()) continue;
     Write(FLAGS_failures + "/sim-" + std::to_string(seed) + ".json", sim::MakePlan(seed));
     if (!failed) failed.emplace(seed, outcome);
+    if (FLAGS_stop) break;
   }
   std::cout << sim::DescribeSum(sum, runs) << std::flush;
   if (failed && FLAGS_shrink) {

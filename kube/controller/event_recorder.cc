@@ -24,6 +24,8 @@ constexpr size_t kMaxMessage = 1024;
 constexpr size_t kMaxReason = 128;
 // A name has at most 253 bytes, including the suffix ".0123456789abcdef".
 constexpr size_t kMaxObjectName = 253 - 17;
+// The last digits of a name that are not of the time: 65 microseconds.
+constexpr uint64_t kNameHashes = 1 << 16;
 constexpr Duration kSendTimeout = 10s;
 // A sender ends after this number of events: the others, and pauses, have their turn.
 constexpr size_t kEventsPerTurn = 16;
@@ -178,9 +180,12 @@ void EventRecorder::NotifyObserver() {
 }
 
 std::string EventRecorder::NewName(const std::string& object_name) {
-  // client-go's format, the time in nanoseconds; in addition unique within the process.
+  // client-go's format, the time in nanoseconds; in addition unique within the process. Another
+  // process may record an event of the same object at the same time: the last digits depend on what
+  // the event says, or the API server would take it for a repetition of this one.
   auto nanos =
       static_cast<uint64_t>(std::chrono::nanoseconds(clock_.WallNow().time_since_epoch()).count());
+  nanos = nanos - nanos % kNameHashes + HashOf(scratch_) % kNameHashes;
   last_suffix_ = std::max(nanos, last_suffix_ + 1);
   char suffix[18];
   std::snprintf(suffix, sizeof suffix, ".%" PRIx64, last_suffix_);

@@ -58,6 +58,20 @@ class EventRecorderTest : public testing::Test {
   EventRecorder recorder_{api_, clock_, options_};
 };
 
+// A shard and the cluster controller may release a pod at the same time.
+TEST_F(EventRecorderTest, EventsOfTwoProcessesAtOneTimeHaveTwoNames) {
+  EventRecorder other(api_, clock_, options_);
+  tasks_.Spawn("events-of-another-process", other.Run());
+  Start();
+  const core::ObjectReference pod = ReferenceTo(core::Pod(MakePod("web").Uid("u1")));
+  recorder_.Record(pod, /*warning=*/false, "Removed", "the local gate");
+  other.Record(pod, /*warning=*/false, "Removed", "the cluster gate");
+  std::vector<std::string> messages;
+  for (const core::Event& event : Sent()) messages.push_back(event.message());
+  EXPECT_THAT(messages, testing::UnorderedElementsAre("the local gate", "the cluster gate"));
+  EXPECT_THAT(Stop(), IsOk());
+}
+
 TEST_F(EventRecorderTest, WritesWhatKubectlShows) {
   Start();
   recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage",

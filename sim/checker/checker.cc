@@ -25,11 +25,14 @@ void Checker::Add(const Commit& commit) {
   CheckGatesAdded(commit, history_, facts_, violations_);
   CheckGatesMissing(commit, history_, facts_, violations_);
   configs_.Check(commit, writer, history_, violations_);
+  announcements_.Add(commit, violations_);
   if (IsPodChange(commit)) CheckPod({commit, writer, *commit.before, *commit.after});
   if (at_rest_) CheckAtRest(commit, writer, violations_);
 
   history_.Add(commit, writer);
   leftovers_.Add(commit, writer);
+  finalizers_.Add(commit);
+  leaders_.Add(commit, writer);
   statuses_.Add(commit);
   events_.Add(commit, writer);
 }
@@ -51,6 +54,7 @@ void Checker::CheckPod(const PodChange& change) {
 void Checker::Finish(const EndOfRun& end, const EventCounters& counters) {
   CheckNoPodWaits(end, history_, facts_, violations_);
   leftovers_.Finish(end, history_, violations_);
+  finalizers_.Finish(end, history_, violations_);
   statuses_.Finish(end, history_, violations_);
   events_.Finish(counters, end.at, violations_);
 }

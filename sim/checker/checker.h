@@ -12,11 +12,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "sim/checker/announcement_rules.h"
 #include "sim/checker/config_rules.h"
 #include "sim/checker/end_checks.h"
 #include "sim/checker/event_ledger.h"
+#include "sim/checker/finalizer_rules.h"
 #include "sim/checker/history.h"
+#include "sim/checker/leader_rules.h"
 #include "sim/checker/release_model.h"
 #include "sim/checker/rights.h"
 #include "sim/checker/status_rules.h"
@@ -31,12 +35,24 @@ class Checker {
       : facts_(facts),
         history_(facts),
         rights_(facts),
+        announcements_(facts),
         configs_(facts),
+        finalizers_(facts),
+        leaders_(facts),
         leftovers_(facts),
         statuses_(facts) {}
 
   // Each commit, in the order of versions.
   void Add(const Commit& commit);
+  // Which process made a commit, if the recorder knows it; after Add(). `process`: see
+  // leader_rules.h.
+  void Wrote(uint64_t version, const std::string& process) {
+    leaders_.Wrote(version, process, violations_);
+  }
+  // Now, as at the end: no pod waits without a reason. `faults_ended`: see EndOfRun.
+  void CheckNobodyWaits(const EndOfRun& now) {
+    CheckNoPodWaits(now, history_, facts_, violations_);
+  }
   // From now on, the programs must not write.
   void BeginRest() { at_rest_ = true; }
   // Once, at the end.
@@ -53,7 +69,10 @@ class Checker {
   const Facts& facts_;
   History history_;
   RightsRule rights_;
+  AnnouncementRules announcements_;
   ConfigRules configs_;
+  FinalizerRules finalizers_;
+  LeaderRules leaders_;
   Leftovers leftovers_;
   StatusRules statuses_;
   EventLedger events_;

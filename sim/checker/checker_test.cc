@@ -12,9 +12,11 @@ namespace sim::checker {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 void SendEvent(TestRun& run, const std::string& name, const Json& pod, const std::string& reason,
                int count = 1) {
@@ -46,11 +48,29 @@ TEST_F(Events, OneForEachRelease) {
 
 TEST_F(Events, LostOne) {
   Json first = Release("web-1"), second = Release("web-2");
-  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess", 2);
+  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess");
   SendEvent(run_, "2", second, "ArchAwarePredicateSet");
   run_.Finish();
   EXPECT_THAT(run_.Found(), ElementsAre("events")) << run_.Described();
   EXPECT_THAT(run_.Described(), HasSubstr("shop/web-2"));
+}
+
+TEST_F(Events, RepeatedOnes) {
+  Json first = Release("web-1"), second = Release("web-2");
+  SendEvent(run_, "1", first, "ArchAwareSchedGateRemovalSuccess");
+  SendEvent(run_, "2", second, "ArchAwareSchedGateRemovalSuccess", 2);
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), ElementsAre("events")) << run_.Described();
+  EXPECT_THAT(run_.Described(), HasSubstr("shop/web-2 has 2 events of removed gates"));
+}
+
+TEST_F(Events, OneForEachGateOfATakeover) {
+  Json pod = run_.CreatePod(Pod("web"), /*local=*/true);
+  run_.Advance(31s);
+  run_.WritePod(kController, WithoutGate(WithoutGate(pod, api::kLocalGate), api::kClusterGate));
+  SendEvent(run_, "1", pod, "ArchAwareSchedGateRemovalSuccess", 2);
+  run_.Finish();
+  EXPECT_THAT(run_.Found(), Not(Contains("events"))) << run_.Described();
 }
 
 TEST_F(Events, CountedOnes) {

@@ -24,11 +24,17 @@ bool HasReleaseEvent(const PodChange& change) {
 }  // namespace
 
 void EventLedger::Add(const Commit& commit, const Writer& writer) {
+  if (IsOf(commit, "", "pods") && !commit.before && commit.after)
+    pods_[kube::StringAt(*commit.after, "metadata.uid")].whole = true;
   if (IsPodChange(commit)) {
     PodChange change{commit, writer, *commit.before, *commit.after};
-    if (!HasReleaseEvent(change)) return;
     OfPod& pod = pods_[kube::StringAt(change.after, "metadata.uid")];
     pod.name = commit.key.ToString();
+    if (writer.Is(Program::kShard) || writer.Is(Program::kClusterController)) {
+      for (std::string_view gate : {api::kLocalGate, api::kClusterGate})
+        pod.gates += change.Removes(gate) ? 1 : 0;
+    }
+    if (!HasReleaseEvent(change)) return;
     pod.releases.insert(commit.version);
   }
   if (!IsOf(commit, "", "events") || !commit.after) return;
@@ -43,7 +49,20 @@ void EventLedger::Add(const Commit& commit, const Writer& writer) {
       count(event) - (commit.before ? count(*commit.before) : 0);
 }
 
+void EventLedger::FindRepeated(Time end, Violations& violations) const {
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.whole || pod.events <= pod.gates) continue;
+    violations.push_back({"events", "events",
+                          "pod " + pod.name + " has " + std::to_string(pod.events) +
+                              " events of removed gates, and programs removed " +
+                              std::to_string(pod.gates),
+                          0, end});
+    return;
+  }
+}
+
 void EventLedger::Finish(const EventCounters& counters, Time end, Violations& violations) const {
+  FindRepeated(end, violations);
   constexpr size_t kNamed = 5;
   uint64_t missing = 0;
   std::string named;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventLedger: no event is lost but those that are counted. Each write that removes a gate has an
-// event ArchAwareSchedGateRemovalSuccess of its pod; what is missing at the end must be in the
-// counters of the programs, or in a process that was killed.
+// EventLedger: no event is lost but those that are counted, and none is sent twice. Each write that
+// removes a gate has an event ArchAwareSchedGateRemovalSuccess of its pod; what is missing at the
+// end must be in the counters of the programs, or in a process that was killed. A pod has at most
+// one such event for each gate that a program removed.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,14 @@ class EventLedger {
   struct OfPod {
     std::string name;
     std::set<uint64_t> releases;
+    // The gates that programs with events have removed.
+    uint64_t gates = 0;
     uint64_t events = 0;
+    // All of its commits were seen.
+    bool whole = false;
   };
+  void FindRepeated(Time end, Violations& violations) const;
+
   std::map<std::string, OfPod> pods_;  // by uid
 };
 

@@ -40,6 +40,8 @@ struct Timing {
   Time release_slack = std::chrono::seconds(60);
   // When the objects of a removed configuration, and a namespace that is being deleted, are gone.
   Time removal = std::chrono::minutes(5);
+  // Until the announcement of a deleted configuration is removed (docs/protocol.md, N8).
+  Time withdrawal = std::chrono::seconds(60);
   // From the last fault or change of a configuration until everything is in force again.
   Time rollout = std::chrono::minutes(3);
   // A configuration is stored this long after its announcement, or later
@@ -101,6 +103,8 @@ struct Facts {
   std::vector<Time> controller_ends = {};
   // Since when there is no fault, and every operand may run; Time::max(): there are faults.
   Time calm_since = Time::max();
+  // The same, whether operands run or not: new ones may be starting.
+  Time undisturbed_since = Time::max();
   Timing timing = {};
 };
 

@@ -75,6 +75,14 @@ bool IsOutage(const Commit& commit, const History& history, const Facts& facts) 
   return std::none_of(states.begin(), states.end(), [](const bool* one) { return *one; });
 }
 
+// Whether both gate the same pods.
+bool GatesAs(const ClusterConfig& one, const ClusterConfig& other) {
+  return one.exists == other.exists && one.deleting == other.deleting &&
+         one.namespace_selector == other.namespace_selector &&
+         one.excluded_schedulers == other.excluded_schedulers &&
+         one.preferences.empty() == other.preferences.empty();
+}
+
 void Merge(Placement& placed, bool& first, bool yes) {
   Placement one = yes ? Placement::kYes : Placement::kNo;
   if (first) placed = one;
@@ -203,15 +211,21 @@ void CheckGatesMissing(const Commit& commit, const History& history, const Facts
   if (!IsOf(commit, "", "pods") || commit.before || !commit.after || !commit.sent) return;
   const Json& pod = *commit.after;
   const std::string& ns = commit.key.ns;
-  const Time from = commit.at - facts.timing.rollout;
-  if (facts.calm_since > from || IsNeverPlaced(pod, ns, facts)) return;
+  // Everything runs for the time of a rollout, or it did before operands were replaced by others:
+  // gating is switched without a gap (docs/protocol.md, S1 to S8).
+  Time from = commit.at - facts.timing.rollout;
+  if (facts.calm_since > from) from -= facts.timing.rollout;
+  if (facts.calm_since > from && facts.undisturbed_since > from) return;
+  if (IsNeverPlaced(pod, ns, facts)) return;
   if (IsOfDaemonSet(pod) && IsByDaemonSetController(commit.user)) return;
 
-  // Nothing may have changed.
+  // Nothing may have changed that decides about gates; how pods are gated may.
   auto cluster_configs = history.cluster_config().During(from, commit.version);
   auto states = StatesOf(ns, history, from, commit.version);
-  if (cluster_configs.size() != 1 || states.size() != 1) return;
-  const ClusterConfig& cluster = **cluster_configs[0];
+  const ClusterConfig& cluster = *cluster_configs[0]->get();
+  if (states.size() != 1 || !std::all_of(cluster_configs.begin(), cluster_configs.end(),
+                                         [&](const auto* one) { return GatesAs(**one, cluster); }))
+    return;
   const NamespaceState& state = *states[0];
   if (!cluster.exists || cluster.deleting || !state.exists || state.deleting ||
       !SelectsNamespace(cluster, state, ns, facts) || IsOfExcludedScheduler(pod, cluster))
@@ -219,8 +233,9 @@ void CheckGatesMissing(const Commit& commit, const History& history, const Facts
   NamespaceConfigs configs;
   if (const auto* timeline = history.ConfigsOf(ns)) {
     auto all = timeline->During(from, commit.version);
-    if (all.size() != 1) return;
-    configs = *all[0];
+    // Whether there are preferences decides about pods that require their architecture alone.
+    if (all.size() != 1 && RequiresArchitectureItself(pod)) return;
+    if (all.size() == 1) configs = *all[0];
   }
 
   const InForce in_force = InForceOf(std::move(configs));

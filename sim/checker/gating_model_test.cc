@@ -194,8 +194,36 @@ TEST_F(GatesMissing, PodsThatNeedNone) {
 }
 
 TEST_F(GatesMissing, SoonAfterAChange) {
-  run_.SetCluster({{"logVerbosity", "Debug"}});
+  run_.SetCluster({{"excludedSchedulerNames", {"volcano"}}});
   run_.Advance(1min);
+  EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
+}
+
+TEST_F(GatesMissing, WhileGatingIsSwitched) {
+  run_.SetCluster({{"gating", "Policy"}});
+  EXPECT_THAT(Create(Pod("web"), {}), ElementsAre("gating", "gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, SoonAfterAChangeInTheNamespaceTheLocalGate) {
+  run_.SetConfig("other", Prefers({{"s390x", 5}}, /*priority=*/1));
+  EXPECT_THAT(Create(Pod("web"), {api::kClusterGate}), IsEmpty()) << run_.Described();
+  EXPECT_THAT(Create(Pod("web-2"), {}), ElementsAre("gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, WhileOtherOperandsStart) {
+  run_.facts().calm_since = Time::max();
+  run_.facts().undisturbed_since = 0s;
+  EXPECT_THAT(Create(Pod("web"), {}), ElementsAre("gating", "gating")) << run_.Described();
+}
+
+TEST_F(GatesMissing, WhileTheFirstOperandsStart) {
+  run_.facts().calm_since = Time::max();
+  run_.facts().undisturbed_since = 0s;
+  run_.DeleteConfig("arm");
+  run_.Advance(1min);
+  run_.DeleteCluster();
+  run_.SetCluster(Json::object());
+  run_.Advance(4min);
   EXPECT_THAT(Create(Pod("web"), {}), IsEmpty()) << run_.Described();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cluster/admission.h"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 #include "kube/base/base64.h"
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
+#include "sim/base/reply.h"
 #include "sim/cluster/gating_policies.h"
 #include "sim/cluster/review.h"
 #include "sim/cluster/rule_policies.h"
@@ -45,7 +47,8 @@ std::set<std::string> KnownCollections() {
 
 Admission::Admission(Loop& loop, ApiServer& server, kube::FakeStore& store, Services& services,
                      Random random)
-    : server_(server),
+    : loop_(loop),
+      server_(server),
       services_(services),
       known_(loop, random.Fork(), KnownCollections()),
       random_(random),
@@ -65,6 +68,12 @@ kube::Async<kube::Admitted> Admission::Admit(kube::AdmissionAttributes asked) {
     write.warnings.push_back(std::move(answer));
   done = co_await CallAll(write, kube::kValidatingWebhookConfigurations);
   if (!done) co_return done.error();
+  const bool is_new_pod = write.asked.collection == kube::kPods.Path() &&
+                          write.asked.operation == "CREATE" && !write.asked.dry_run;
+  if (is_new_pod && pod_delay_ > kube::Duration::zero()) {
+    done = co_await AwaitStore(write.asked.key.ns);
+    if (!done) co_return done.error();
+  }
   kube::Admitted admitted;
   if (write.changed) admitted.object = *write.object;
   admitted.warnings = std::move(write.warnings);
@@ -127,6 +136,24 @@ Result<> Admission::Take(Write& write, const Json& entry, const Json& review) co
   write.object = std::make_shared<const Json>(std::move(patched));
   write.changed = true;
   return kube::Ok();
+}
+
+kube::Async<> Admission::AwaitStore(std::string ns) {
+  auto executor = co_await boost::asio::this_coro::executor;
+  auto stored = std::make_shared<Reply<bool>>(executor, [this] { server_.Wake(); });
+  loop_.At(loop_.now() + random_.Between(kube::Duration(0), pod_delay_),
+           [stored] { stored->Set(true); });
+  Result<bool> waited = co_await stored->Wait();
+  if (!waited) co_return waited.error();
+  std::optional<Json> now = reader_.GetJson(kube::kNamespaces, {"", ns});
+  if (now && kube::Find(*now, "metadata.deletionTimestamp") == nullptr) co_return kube::Ok();
+  co_return Error::FromHttpStatus(403, "Forbidden", "namespace " + ns + " is being terminated");
+}
+
+void Admission::DelayPolicies(kube::Duration longest) {
+  known_.Delay(
+      {kube::kMutatingAdmissionPolicies.Path(), kube::kMutatingAdmissionPolicyBindings.Path()},
+      std::max<kube::Duration>(longest, KnownObjects::kLatest));
 }
 
 std::shared_ptr<const Json> Admission::NamespaceOf(const std::string& name) {

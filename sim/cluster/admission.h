@@ -42,6 +42,11 @@ class Admission {
   // Fail.
   kube::Async<kube::Admitted> Admit(kube::AdmissionAttributes asked);
 
+  // From now on, policies become known up to `longest` late; at least KnownObjects::kLatest.
+  void DelayPolicies(kube::Duration longest);
+  // From now on, pods are stored up to `longest` after their admission (docs/protocol.md, K6).
+  void DelayPods(kube::Duration longest) { pod_delay_ = longest; }
+
  private:
   // A write on its way.
   struct Write {
@@ -62,13 +67,17 @@ class Admission {
   kube::Result<> Take(Write& write, const kube::Json& entry, const kube::Json& review) const;
   // The Namespace `name`, as this API server knows it; a null value if there is none.
   std::shared_ptr<const kube::Json> NamespaceOf(const std::string& name);
+  // Time passes before a new pod is stored. Errors: its namespace is deleted meanwhile.
+  kube::Async<> AwaitStore(std::string ns);
 
+  Loop& loop_;
   ApiServer& server_;
   Services& services_;
   KnownObjects known_;
   Random random_;
   kube::TrustedCalls reader_;
   uint64_t last_review_ = 0;
+  kube::Duration pod_delay_{};
 };
 
 }  // namespace sim

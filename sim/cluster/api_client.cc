@@ -92,7 +92,7 @@ kube::Async<ApiResponse> ApiClient::Call(ApiRequest request) {
   const kube::TimePoint deadline = loop_.now() + request.timeout;
   CallFate fate = faults_.OfCall(identity_.process, request);
   Work<ApiResponse> work = [this, request, age = fate.age](auto reply) {
-    server_.Carry(identity_.user, request, std::move(reply), age);
+    server_.Carry(identity_.user, request, std::move(reply), age, identity_.process);
   };
   Send<ApiResponse>(std::move(fate), std::move(work), waiting,
                     request.method != kube::Method::kGet);

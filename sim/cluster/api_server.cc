@@ -34,14 +34,16 @@ ApiServer::ApiServer(Loop& loop, kube::FakeStore& store, std::string name)
   Start();
 }
 
-void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply, kube::Duration age) {
+void ApiServer::Carry(std::string user, kube::ApiRequest request, Reply reply, kube::Duration age,
+                      std::string process) {
   if (!is_up()) {
     loop_.At(loop_.now(), [reply = std::move(reply)] { reply(Broken()); });
     return;
   }
   const uint64_t id = ++last_id_;
   replies_.emplace(id, std::move(reply));
-  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), age, id));
+  Spawn(CarryOut({.user = std::move(user), .server = name_}, std::move(request), age,
+                 std::move(process), id));
 }
 
 Result<std::shared_ptr<ApiServer::Watching>> ApiServer::Watch(const kube::ApiRequest& request,
@@ -92,9 +94,11 @@ kube::Async<kube::ApiResponse> ApiServer::AnswerOf(kube::Caller caller, kube::Ap
 }
 
 asio::awaitable<void> ApiServer::CarryOut(kube::Caller caller, kube::ApiRequest request,
-                                          kube::Duration age, uint64_t id) {
+                                          kube::Duration age, std::string process, uint64_t id) {
+  const bool writes = request.method != kube::Method::kGet;
   Result<kube::ApiResponse> answer = co_await AnswerOf(std::move(caller), std::move(request), age);
   answered_version_ = store_.resource_version();
+  if (writes && answer && !process.empty() && on_written_) on_written_(process, answered_version_);
   auto found = replies_.find(id);
   Reply reply = std::move(found->second);
   replies_.erase(found);

@@ -50,8 +50,12 @@ class ApiServer {
 
   // `reply` is called once, later. While the server is down: kUnavailable. `age`: how far the cache
   // of this server is behind, which is where reads with a resourceVersion are answered from; those
-  // without one get the newest state.
-  void Carry(std::string user, kube::ApiRequest request, Reply reply, kube::Duration age = {});
+  // without one get the newest state. `process`: for OnWritten().
+  void Carry(std::string user, kube::ApiRequest request, Reply reply, kube::Duration age = {},
+             std::string process = "");
+  // Called when a write of a named process was carried out, with the version of the store.
+  using Written = std::function<void(const std::string& process, uint64_t version)>;
+  void OnWritten(Written written) { on_written_ = std::move(written); }
   // Errors: kUnavailable, and those of the store.
   kube::Result<std::shared_ptr<Watching>> Watch(const kube::ApiRequest& request, OnFrame on_frame);
 
@@ -67,7 +71,7 @@ class ApiServer {
 
  private:
   boost::asio::awaitable<void> CarryOut(kube::Caller caller, kube::ApiRequest request,
-                                        kube::Duration age, uint64_t id);
+                                        kube::Duration age, std::string process, uint64_t id);
   kube::Async<kube::ApiResponse> AnswerOf(kube::Caller caller, kube::ApiRequest request,
                                           kube::Duration age);
   // The newest one that was stored `age` ago.
@@ -87,6 +91,7 @@ class ApiServer {
   std::deque<std::pair<kube::TimePoint, uint64_t>> versions_;
   uint64_t last_id_ = 0;
   uint64_t answered_version_ = 0;
+  Written on_written_;
 };
 
 }  // namespace sim

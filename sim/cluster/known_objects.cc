@@ -16,7 +16,8 @@ void KnownObjects::OnCommit(const kube::StoreCommit& commit) {
   auto found = collections_.find(commit.collection);
   if (found == collections_.end()) return;
   const std::shared_ptr<Collection>& collection = found->second;
-  collection->last = std::max(collection->last, loop_.now() + random_.Between(0s, kLatest));
+  const kube::Duration longest = delayed_.contains(commit.collection) ? delay_ : kLatest;
+  collection->last = std::max(collection->last, loop_.now() + random_.Between(0s, longest));
   loop_.At(collection->last, [collection, key = commit.key, after = commit.after] {
     if (after) {
       collection->objects.insert_or_assign(key, after);

@@ -33,6 +33,12 @@ class KnownObjects {
   KnownObjects(Loop& loop, Random random, std::set<std::string> collections);
 
   void OnCommit(const kube::StoreCommit& commit);
+  // From now on, changes of these collections become known up to `longest` late, instead of
+  // kLatest.
+  void Delay(std::set<std::string> collections, kube::Duration longest) {
+    delayed_ = std::move(collections);
+    delay_ = longest;
+  }
 
   // By key, and so by name for a cluster-scoped collection.
   const Objects& Of(const std::string& collection) const;
@@ -49,6 +55,8 @@ class KnownObjects {
 
   Loop& loop_;
   Random random_;
+  std::set<std::string> delayed_;
+  kube::Duration delay_{};
   // Shared with changes that are on their way.
   std::map<std::string, std::shared_ptr<Collection>> collections_;
 };

@@ -18,6 +18,9 @@ using kube::Json;
 using Texts = std::vector<std::string>;
 
 constexpr char kOperator[] = "operator";
+// An API server gives a request up after a minute.
+constexpr kube::Duration kLongestStore = 55s;
+constexpr kube::Duration kLatestPolicies = 25s;
 
 const Texts& Programs() {
   static const auto& names =
@@ -111,6 +114,19 @@ void CrashApiServer(Stage& stage, const Json& with) {
   server.Crash();
   if (with["compacts"] == true) stage.world().store().ExpireWatches();
   stage.Break(LengthIn(with), [&server] { server.Start(); });
+}
+
+void DelayPods(Stage& stage, const Json& with) {
+  Admission& admission = stage.world().admission();
+  admission.DelayPods(kLongestStore);
+  stage.Break(LengthIn(with), [&admission] { admission.DelayPods({}); });
+}
+
+// Nobody can do without policies: gating is not switched before they are in force.
+void DelayPolicies(Stage& stage, const Json& with) {
+  Admission& admission = stage.world().admission();
+  admission.DelayPolicies(kLatestPolicies);
+  stage.Change(LengthIn(with), [&admission] { admission.DelayPolicies({}); });
 }
 
 // ---- What other people break
@@ -213,6 +229,7 @@ void Upgrade(Stage& stage, const Json& with) {
   if (!own) return;
   (*own)["spec"]["template"]["spec"]["containers"][0]["image"] =
       "r.io/operator:" + kube::DumpJson(with["version"]);
+  stage.NoteUpgrade();
   stage.world().admin().UpdateJson(kube::kDeployments, *own);
 }
 
@@ -323,6 +340,24 @@ std::vector<Operation> FaultOperations() {
              return Json{{"for", maker.Number(1, 20)}, {"compacts", maker.random().OnceIn(2)}};
            },
        .apply = CrashApiServer},
+      {.name = "DelayPods",
+       .weight = 2,
+       .is_fault = true,
+       .parameters = {length},
+       .make =
+           [](Maker& maker) {
+             return Json{{"for", maker.Number(5, 60)}};
+           },
+       .apply = DelayPods},
+      {.name = "DelayPolicies",
+       .weight = 2,
+       .is_fault = true,
+       .parameters = {length},
+       .make =
+           [](Maker& maker) {
+             return Json{{"for", maker.Number(30, 300)}};
+           },
+       .apply = DelayPolicies},
       {.name = "Compact",
        .weight = 2,
        .is_fault = true,

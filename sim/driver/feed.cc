@@ -50,10 +50,11 @@ std::string TextOf(const kube::StoreCommit& commit, checker::Time at) {
 void Feed::Asked(const kube::AdmissionAttributes& asked) {
   if (asked.collection != kube::kPods.Path() || asked.operation != "CREATE" || asked.dry_run)
     return;
+  std::string uid = kube::StringAt(*asked.object, "metadata.uid");
   Json sent = *asked.object;
   for (const char* key : kOfServer) sent["metadata"].erase(key);
   sent.erase("status");
-  sent_[asked.key] = std::make_shared<const Json>(std::move(sent));
+  sent_[std::move(uid)] = std::make_shared<const Json>(std::move(sent));
 }
 
 void Feed::Add(const kube::StoreCommit& stored, checker::Time at) {
@@ -67,7 +68,8 @@ void Feed::Add(const kube::StoreCommit& stored, checker::Time at) {
                          .at = at};
   commit.SetCollection(stored.collection);
   if (!stored.before && stored.collection == kube::kPods.Path()) {
-    if (auto sent = sent_.extract(stored.key)) commit.sent = std::move(sent.mapped());
+    if (auto sent = sent_.extract(kube::StringAt(*stored.after, "metadata.uid")))
+      commit.sent = std::move(sent.mapped());
   }
   if (stored.collection == kube::kDeployments.Path()) {
     if (stored.after) {

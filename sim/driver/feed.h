@@ -41,8 +41,8 @@ class Feed {
   checker::Checker checker_;
   // FNV-1a.
   uint64_t hash_ = 14695981039346656037U;
-  // Pods as their authors sent them, before they are stored.
-  std::map<kube::ObjectKey, std::shared_ptr<const kube::Json>> sent_;
+  // Pods as their authors sent them, before they are stored, by uid: the API server has set it.
+  std::map<std::string, std::shared_ptr<const kube::Json>> sent_;
   std::map<kube::ObjectKey, std::shared_ptr<const kube::Json>> deployments_;
 };
 

@@ -128,6 +128,24 @@ std::vector<Operation> PodOperations() {
        .parameters = OfPod(),
        .make = [](Maker& maker) { return ParametersOf(maker.Pod()); },
        .apply = [](Stage& stage, const Json& with) { stage.Delete(kube::kPods, KeyIn(with)); }},
+      // As a StatefulSet does.
+      {.name = "ReplacePod",
+       .weight = 2,
+       .is_fault = false,
+       .parameters = OfPod({{"images", Parameter::kTexts, ImageNames()},
+                            {"traits", Parameter::kTexts, PodTraitNames()}}),
+       .make =
+           [](Maker& maker) {
+             Json with = ParametersOf(maker.Pod());
+             with["images"] = Texts{maker.Image()};
+             with["traits"] = SomeTraits(maker);
+             return with;
+           },
+       .apply =
+           [](Stage& stage, const Json& with) {
+             stage.Delete(kube::kPods, KeyIn(with));
+             stage.Create(kube::kPods, PodOf(KeyIn(with), with["images"], with["traits"]));
+           }},
       {.name = "EditPod",
        .weight = 8,
        .is_fault = false,

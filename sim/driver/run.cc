@@ -23,6 +23,11 @@ constexpr kube::Duration kRecovery = 10min;
 // The bounds of the end checks (sim/checker/facts.h), and teardowns.
 constexpr kube::Duration kSettle = 6min;
 constexpr kube::Duration kProbe = 4min;
+// Three times the longest shardTakeoverAfter of plans, and the longest inspectionRetryPeriod, with
+// the slack of the end checks.
+constexpr kube::Duration kHang = 215s;
+constexpr kube::Duration kResume = 2min;
+constexpr uint64_t kHangsOnceIn = 3;
 constexpr kube::Duration kRest = 1min;
 
 // Bounds of times, by what the plan breaks.
@@ -41,6 +46,7 @@ checker::Timing TimingOf(const Plan& plan) {
   if (!breaks) return timing;
   timing.watch_lag += longest + 60s;
   timing.admission_lag += 60s;
+  timing.preferences_kept += 60s;
   timing.inspection_lag += longest;
   timing.rights_lag += longest;
   return timing;
@@ -77,6 +83,23 @@ void Probe(Stage& stage) {
     stage.Create(kube::kPods, PodOf({ns, "probe"}, {"r.io/both:1"}, {"TeamRed"}));
 }
 
+// All shards hang: pods of their namespaces are released in their place (docs/protocol.md, T5).
+void ProbeTakeovers(Stage& stage) {
+  std::vector<Process*> shards = stage.cluster().Processes("shard/");
+  std::erase_if(shards, [](Process* shard) { return shard->life() == nullptr; });
+  if (shards.empty()) return;
+  const Time begin = stage.now();
+  for (Process* shard : shards) {
+    shard->Pause();
+    stage.Break(kHang, [shard] { shard->Resume(); });
+  }
+  for (const std::string& ns : Maker::Namespaces())
+    stage.Create(kube::kPods, PodOf({ns, "orphan"}, {"r.io/both:1"}, {"TeamRed"}));
+  stage.world().Pass(kHang - 1s);
+  stage.feed().checker().CheckNobodyWaits({.at = stage.now(), .faults_ended = begin});
+  stage.world().Pass(kResume);
+}
+
 // What all programs counted, those that have ended too.
 checker::EventCounters CountEvents(World& world) {
   checker::EventCounters counters{.unacknowledged = world.faults().lost_answers()};
@@ -103,6 +126,7 @@ Outcome Play(const Plan& plan, const Tell& tell) {
   stage.world().Pass(kSettle);
   Probe(stage);
   stage.world().Pass(kProbe);
+  if (plan.seed % kHangsOnceIn == 0 && !stage.is_uninstalled()) ProbeTakeovers(stage);
   checker::Checker& checker = stage.feed().checker();
   checker.BeginRest();
   stage.world().Pass(kRest);

@@ -57,6 +57,11 @@ Stage::Stage(const Plan& plan, const Tell& tell)
                                }}),
       binder_(world().loop(), world().store(), world().random().Fork()) {
   world().store().Observe([this](const kube::StoreCommit& commit) { binder_.OnCommit(commit); });
+  world().api_server().OnWritten([this](const std::string& process, uint64_t version) {
+    // "PROGRAM/NAMESPACE/POD"
+    feed_.checker().Wrote(version, process.substr(process.rfind('/') + 1));
+  });
+  facts_.undisturbed_since = now();
   facts_.operator_namespace = kOperatorNamespace;
   world().SetGuard([this](const kube::AdmissionAttributes& asked) { return Admit(asked); });
   for (const char* architecture : {"amd64", "arm64"})
@@ -147,7 +152,7 @@ Process* Stage::Pick(std::string_view of, size_t pick, bool leader) {
 }
 
 void Stage::Break(kube::Duration length, std::function<void()> end) {
-  facts_.calm_since = checker::Time::max();
+  facts_.calm_since = facts_.undisturbed_since = checker::Time::max();
   disturbed_ = now();
   if (!faults_told_) {
     facts_.secret_faults.Begin(now());
@@ -209,6 +214,10 @@ void Stage::Tick() {
   const bool calm = EveryProgramRuns() && !broken && !uninstalled_;
   if (calm && !IsCalm()) facts_.calm_since = now();
   if (!calm) facts_.calm_since = checker::Time::max();
+  const bool undisturbed = !broken && !uninstalled_ && !upgraded_;
+  if (!undisturbed) facts_.undisturbed_since = checker::Time::max();
+  if (undisturbed && facts_.undisturbed_since == checker::Time::max())
+    facts_.undisturbed_since = now();
   if (faults_told_ && !broken && now() - disturbed_ > kAftermath) {
     facts_.secret_faults.End(now());
     facts_.announcement_faults.End(now());

@@ -75,6 +75,8 @@ class Stage {
   // Ends all of it.
   void Heal();
 
+  // Operands are replaced one after the other, for some time.
+  void NoteUpgrade() { upgraded_ = true; }
   // Deletes the operator's namespace: nothing is calm after it.
   void Uninstall();
   bool is_uninstalled() const { return uninstalled_; }
@@ -107,6 +109,7 @@ class Stage {
   std::map<int, Refusal> refusals_;
   int last_id_ = 0;
   bool uninstalled_ = false;
+  bool upgraded_ = false;
   // When something was broken last.
   checker::Time disturbed_{};
   // Requests may fail.

@@ -93,15 +93,21 @@ class AdmissionTest : public testing::Test {
     Configure(kube::kMutatingWebhookConfigurations, "one", Json::array({std::move(entry)}));
   }
 
+  static kube::ApiRequest CreationOf(const Pod& pod) {
+    return {.method = kube::Method::kPost,
+            .target = kube::kPods.Path(kShop),
+            .content_type = std::string(kube::kProtobuf),
+            .body = kube::Encode(pod)};
+  }
+  static kube::ApiRequest CreationOf(const std::string& name) {
+    return CreationOf(Pod(MakePod(name).Namespace(kShop)));
+  }
   // A creation by a user.
   Result<kube::ApiResponse> Create(const Pod& pod) {
     std::optional<Result<kube::ApiResponse>> answer;
-    kube::ApiRequest request{.method = kube::Method::kPost,
-                             .target = kube::kPods.Path(kShop),
-                             .content_type = std::string(kube::kProtobuf),
-                             .body = kube::Encode(pod)};
-    world_.api_server().Carry(
-        kAnn, request, [&answer](Result<kube::ApiResponse> result) { answer = std::move(result); });
+    world_.api_server().Carry(kAnn, CreationOf(pod), [&answer](Result<kube::ApiResponse> result) {
+      answer = std::move(result);
+    });
     world_.Pass(20s);
     return answer ? std::move(*answer) : kube::Error::Internal("no answer");
   }
@@ -144,17 +150,45 @@ TEST_F(AdmissionTest, ADeletedConfigurationIsInUseForAMoment) {
   std::vector<bool> labelled;
   for (kube::Duration passed{}; passed <= KnownObjects::kLatest; passed += 50ms) {
     std::string name = "pod-" + std::to_string(labelled.size());
-    world_.api_server().Carry(kAnn,
-                              {.method = kube::Method::kPost,
-                               .target = kube::kPods.Path(kShop),
-                               .content_type = std::string(kube::kProtobuf),
-                               .body = kube::Encode<Pod>(MakePod(name).Namespace(kShop))},
-                              [](Result<kube::ApiResponse>) {});
+    world_.api_server().Carry(kAnn, CreationOf(name), [](Result<kube::ApiResponse>) {});
     world_.Pass(50ms);
     labelled.push_back(IsLabelled(name));
   }
   EXPECT_TRUE(labelled.front());
   EXPECT_FALSE(labelled.back());
+}
+
+TEST_F(AdmissionTest, PodsAreStoredLate) {
+  world_.admission().DelayPods(55s);
+  constexpr size_t kPods = 8;
+  std::vector<Result<kube::ApiResponse>> answers;
+  for (size_t i = 0; i < kPods; ++i) {
+    world_.api_server().Carry(
+        kAnn, CreationOf("pod-" + std::to_string(i)),
+        [&answers](Result<kube::ApiResponse> answer) { answers.push_back(std::move(answer)); });
+  }
+  world_.Pass(5s);
+  EXPECT_LT(answers.size(), kPods);
+  world_.Pass(50s);
+  ASSERT_EQ(answers.size(), kPods);
+  for (const auto& answer : answers) EXPECT_THAT(answer, IsOk());
+  world_.admission().DelayPods({});
+  ASSERT_THAT(Create("web"), IsOk());
+}
+
+TEST_F(AdmissionTest, ANamespaceThatIsDeletedMeanwhileGetsNoLatePod) {
+  world_.admission().DelayPods(55s);
+  std::optional<Result<kube::ApiResponse>> answer;
+  world_.api_server().Carry(kAnn, CreationOf("web"), [&answer](Result<kube::ApiResponse> result) {
+    answer = std::move(result);
+  });
+  world_.Pass(1ms);
+  ASSERT_FALSE(answer);
+  world_.admin().DeleteJson(kube::kNamespaces, {"", kShop});
+  world_.Pass(55s);
+  ASSERT_TRUE(answer);
+  EXPECT_THAT(*answer, FailsWith(Code::kPermissionDenied));
+  EXPECT_FALSE(world_.admin().Get<Pod>({kShop, "web"}));
 }
 
 TEST_F(AdmissionTest, SelectorsAndConditionsDecide) {

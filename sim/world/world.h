@@ -54,6 +54,7 @@ class World {
   Registries& registries() { return registries_; }
   Services& services() { return services_; }
   SecretFiles& secret_files() { return secret_files_; }
+  Admission& admission() { return admission_; }
   // Immediate calls of an administrator.
   kube::TrustedCalls& admin() { return admin_; }
 

@@ -38,7 +38,8 @@ constexpr std::string_view kLeases = "coordination.k8s.io";
 constexpr std::string_view kShardObjects =
     "pod-placement-shard-controller pod-placement-shard-web-hook";
 constexpr std::string_view kClusterObjects =
-    "pod-placement-controller pod-placement-web-hook pod-placement-policy-web-hook";
+    "pod-placement-controller pod-placement-web-hook pod-placement-policy-web-hook "
+    "pod-placement-ephemeral-containers-web-hook";
 constexpr std::string_view kPluginRoles =
     "pod-placement-suspended-jobs pod-placement-daemon-set-report "
     "pod-placement-daemon-set-templates";
@@ -102,7 +103,7 @@ constexpr Right kRights[] = {
     {kOperator, Where::kCluster, kAdmission, "validatingadmissionpolicybindings", kWrite,
      "pod-placement-shard-*"},
     {kOperator, Where::kCluster, kAdmission, "validatingwebhookconfigurations", kWrite,
-     "multiarch-tuning-operator-validating-webhook-configuration"},
+     "multiarch-tuning-operator-validating-webhook-configuration multiarch-ephemeral-containers"},
     {kOperator, Where::kCluster, "apiextensions.k8s.io", "customresourcedefinitions", "patch",
      "clusterpodplacementconfigs.multiarch.openshift.io"},
     {kOperator, Where::kCluster, kAuthorization, "clusterrolebindings", kWrite, kPluginRoles},

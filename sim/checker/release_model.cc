@@ -303,17 +303,28 @@ class Judge {
           return config->tolerations.has_value();
         });
         for (const auto* cluster : cluster_configs_) {
-          const std::optional<TolerationPlugin>& plugin =
-              decides != selected.end() ? (*decides)->tolerations : (*cluster)->tolerations;
-          std::multiset<std::string> wanted;
-          if (plugin) wanted = TolerationsFor(*plugin, change_.before, architectures);
-          alternatives.Try(added == wanted ? ""
-                                           : "added the tolerations " + ListOf(added) +
-                                                 " instead of " + ListOf(wanted));
+          std::vector<std::optional<TolerationPlugin>> plugins;
+          if (decides != selected.end()) plugins.push_back((*decides)->tolerations);
+          // After a refusal, the shard only removes its gate, and does not record whose apply.
+          if (plugins.empty() || ShardWasRefused()) plugins.push_back((*cluster)->tolerations);
+          for (const std::optional<TolerationPlugin>& plugin : plugins) {
+            std::multiset<std::string> wanted;
+            if (plugin) wanted = TolerationsFor(*plugin, change_.before, architectures);
+            alternatives.Try(added == wanted ? ""
+                                             : "added the tolerations " + ListOf(added) +
+                                                   " instead of " + ListOf(wanted));
+          }
         }
       }
     }
     if (!alternatives.kept()) Report(alternatives.Describe());
+  }
+
+  bool ShardWasRefused() const {
+    const std::string& ns = change_.commit.key.ns;
+    return facts_.refusals.Between(
+        "system:serviceaccount:" + ns + ":" + std::string(api::kShardControllerName),
+        change_.commit.key, life_.created, change_.commit.at);
   }
 
   static std::string ListOf(const std::multiset<std::string>& items) {

@@ -268,6 +268,23 @@ TEST_F(ReleaseModel, ShardRecordsWhoseTolerationsApply) {
   EXPECT_THAT(Shard(second), ElementsAre("I4")) << run_.Described();
 }
 
+TEST_F(ReleaseModel, AfterARefusalOfTheShardTheClustersTolerationsMayApply) {
+  Json spec = Prefers({{"arm64", 75}});
+  spec["plugins"]["architectureTolerations"] = {{"enabled", true}};
+  run_.SetConfig("arm", spec);
+  run_.Advance(1min);
+  Json pod = run_.CreatePod(Pod("web-1"), true);
+  run_.facts().refusals.Add(kShardOfShop, {"shop", "web-1"}, run_.now());
+  EXPECT_THAT(Shard(pod), IsEmpty()) << run_.Described();
+  Json ungated = WithoutGate(pod, api::kLocalGate);
+  EXPECT_THAT(Controller(Required(ungated, kBoth)), IsEmpty()) << run_.Described();
+  pod = run_.CreatePod(Pod("web-2"), true);
+  pod = Preferring(pod, "arm64", 75, "PodPlacementConfig-arm");
+  EXPECT_THAT(Shard(pod), ElementsAre("I4")) << "it has no record";
+  ungated = WithoutGate(pod, api::kLocalGate);
+  EXPECT_THAT(Controller(Required(ungated, kBoth)), ElementsAre("I4", "I4")) << run_.Described();
+}
+
 TEST_F(ReleaseModel, NoTolerationsWithoutInspection) {
   run_.SetCluster({{"plugins", {{"architectureTolerations", {{"enabled", true}}}}},
                    {"fallbackArchitecture", "arm64"}});

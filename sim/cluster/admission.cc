@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cluster/admission.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -115,7 +117,10 @@ kube::Async<> Admission::CallOne(Write& write, const Json& entry) {
     review = kube::ParseJson(reply->body);
   }
   if (review) co_return Take(write, entry, *review);
-  if (entry.value("failurePolicy", "Fail") == "Ignore") co_return kube::Ok();
+  if (entry.value("failurePolicy", "Fail") == "Ignore") {
+    LOG(INFO) << "ignored webhook " << entry.value("name", "") << ": " << review.error();
+    co_return kube::Ok();
+  }
   co_return Error::FromHttpStatus(
       500, "InternalError",
       "failed calling webhook \"" + entry.value("name", "") + "\": " + review.error().message());

@@ -22,6 +22,10 @@ Services::Services(Loop& loop, kube::FakeStore& store, Faults& faults, Random ra
 void Services::Add(const std::string& ns, const std::string& service, const std::string& process,
                    Life& life, Endpoint& endpoint) {
   kube::TimePoint from = loop_.now() + random_.Between(0ms, 1s);
+  // A process that has started again takes the place of the one that was killed.
+  std::erase_if(listed_, [&process](const std::shared_ptr<Listed>& earlier) {
+    return earlier->process == process && earlier->life->ended();
+  });
   auto listed = std::make_shared<Listed>(Listed{ns, service, process, &life, &endpoint, from});
   listed_.push_back(listed);
   life.OnEnd([listed] {

@@ -7,6 +7,7 @@
 #include "e2e/framework/objects.h"
 #include "e2e/framework/pod_history.h"
 #include "e2e/framework/resources.h"
+#include "e2e/soak/create_object.h"
 #include "kube/client/typed.h"
 #include "kube/types/object_fields.h"
 #include "scheduling-policies/names.h"
@@ -63,14 +64,6 @@ Result<> ConfigLoad::Await(const std::string& what, const std::function<Result<>
   }
 }
 
-Result<> ConfigLoad::CreateObject(const kube::Resource& resource, Json object) {
-  std::string name = kube::StringAt(object, "metadata.name");
-  auto created = cluster_.Run(
-      kube::CreateObject(cluster_.client(), resource, kube::Unstructured(std::move(object))));
-  if (!created) return created.error().Prefix("create " + std::string(resource.kind) + " " + name);
-  return Ok();
-}
-
 Result<> ConfigLoad::Create() {
   Result<> done = SetValidity();
   for (size_t i = 0; done && i < options_.namespaces.size(); ++i)
@@ -85,7 +78,7 @@ Result<> ConfigLoad::Create() {
                       .Prefer("amd64", 25)
                       .Build();
     // The webhook of the operator may not be called yet.
-    done = Await("PodPlacementConfig", [&] { return CreateObject(kConfigs, config); });
+    done = Await("PodPlacementConfig", [&] { return CreateObject(cluster_, kConfigs, config); });
     if (!done) return done;
     Json policy = {{"apiVersion", policy::kPodSchedulingPolicies.ApiVersion()},
                    {"kind", std::string(policy::kPodSchedulingPolicies.kind)},
@@ -93,7 +86,7 @@ Result<> ConfigLoad::Create() {
     policy["spec"] = Tolerations(0)["spec"];
     policy["spec"]["podSelector"]["matchLabels"]["app"] = "soak";
     done = Await("PodSchedulingPolicy",
-                 [&] { return CreateObject(policy::kPodSchedulingPolicies, policy); });
+                 [&] { return CreateObject(cluster_, policy::kPodSchedulingPolicies, policy); });
   }
   for (const std::string& ns : options_.namespaces) {
     if (done) done = Await("namespace " + ns, [&] { return PodsGetBothGates(ns); });
@@ -132,7 +125,7 @@ Result<> ConfigLoad::OperatorIsRolledOut() {
 Result<> ConfigLoad::CreateNamespace(const std::string& ns) {
   Json object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}};
   object["metadata"]["labels"][kSelected] = "true";
-  Result<> created = CreateObject(kNamespaces, std::move(object));
+  Result<> created = CreateObject(cluster_, kNamespaces, std::move(object));
   if (!created) return created;
   // Pods need it.
   return Await("the default ServiceAccount", [&]() -> Result<> {
@@ -148,7 +141,7 @@ Result<> ConfigLoad::CreateClusterConfig() {
   registries["metadata"] = {{"name", kRegistries}, {"namespace", cluster_.operator_namespace()}};
   registries["data"]["registries.conf"] =
       "[[registry]]\nlocation = \"" + cluster_.registry() + "\"\ninsecure = true\n";
-  Result<> created = CreateObject(kConfigMaps, std::move(registries));
+  Result<> created = CreateObject(cluster_, kConfigMaps, std::move(registries));
   if (!created) return created;
   Json config = MakeClusterConfig()
                     .ForNamespaces(kSelected, "true")
@@ -156,7 +149,8 @@ Result<> ConfigLoad::CreateClusterConfig() {
                     .Set("/spec/registriesConfigMapRef/name", kRegistries)
                     .Set("/spec/plugins/schedulingPolicies/enabled", true)
                     .Build();
-  return Await("ClusterPodPlacementConfig", [&] { return CreateObject(kClusterConfigs, config); });
+  return Await("ClusterPodPlacementConfig",
+               [&] { return CreateObject(cluster_, kClusterConfigs, config); });
 }
 
 Result<> ConfigLoad::PodsGetBothGates(const std::string& ns) {

@@ -49,7 +49,6 @@ class ConfigLoad {
   kube::Result<> OperatorIsRolledOut();
   kube::Result<> PodsGetBothGates(const std::string& ns);
   kube::Result<> PolicyIsReady(const std::string& ns);
-  kube::Result<> CreateObject(const kube::Resource& resource, kube::Json object);
 
   kube::Async<> EditOne(int number);
   kube::Async<> Patch(kube::Resource resource, kube::ObjectKey key, kube::Json patch);

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "api/names.h"
+#include "e2e/cluster_harness/etcd_calls.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
 
@@ -15,7 +16,6 @@ namespace e2e {
 using namespace std::chrono_literals;
 using kube::Async;
 using kube::Error;
-using kube::Json;
 using kube::Ok;
 using kube::Result;
 
@@ -26,11 +26,6 @@ constexpr auto kPoll = 100ms;
 constexpr auto kRecovers = 180s;
 // An API server that takes longer is worth a note.
 constexpr auto kReady = 30s;
-constexpr char kEtcdPort[] = "2379";
-constexpr char kRange[] = "/v3/kv/range";
-constexpr char kCompaction[] = "/v3/kv/compaction";
-// A key of one zero byte, in base64: a range that has at most one object.
-constexpr char kFirstKey[] = "AA==";
 
 }  // namespace
 
@@ -182,37 +177,13 @@ Async<std::string> Faults::RestartApiServer() {
 }
 
 Async<std::string> Faults::CompactAndRestart() {
-  Result<> compacted = co_await Compact();
+  const std::string etcd = cluster_.control_plane().host();
+  Result<EtcdStatus> status = co_await StatusOfEtcd(etcd);
+  if (!status) co_return status.error();
+  Result<> compacted = co_await CompactEtcd(etcd, status->revision);
   if (!compacted) co_return compacted.error();
   Result<std::string> restarted = co_await RestartApiServer();
   co_return restarted;
-}
-
-Async<Json> Faults::CallEtcd(const char* path, Json body) {
-  kube::Origin origin;
-  origin.scheme = "http";
-  origin.host = cluster_.control_plane().host();
-  origin.port = kEtcdPort;
-  auto pool = kube::HttpPool::New(cluster_.io().get_executor(), cluster_.clock(), origin,
-                                  kube::PoolOptions());
-  kube::HttpRequest request;
-  request.method = "POST";
-  request.target = path;
-  request.body = kube::DumpJson(body);
-  Result<kube::HttpResponse> answer = co_await pool->Call(std::move(request));
-  if (!answer) co_return answer.error().Prefix("etcd");
-  if (answer->status != 200) co_return Error::Unavailable("etcd: " + answer->body);
-  co_return kube::ParseJson(answer->body);
-}
-
-Async<> Faults::Compact() {
-  Json any = {{"key", kFirstKey}, {"limit", 1}};
-  Result<Json> read = co_await CallEtcd(kRange, std::move(any));
-  if (!read) co_return read.error();
-  Json newest = {{"revision", kube::StringAt(*read, "header.revision")}};
-  Result<Json> compacted = co_await CallEtcd(kCompaction, std::move(newest));
-  if (!compacted) co_return compacted.error();
-  co_return Ok();
 }
 
 Async<std::string> Faults::FreezeRegistry() {

@@ -58,10 +58,6 @@ class Faults {
   // Until it serves the operator's kinds. /readyz fails for longer, a minute on a busy machine, and
   // programs do not ask it. Returns what to say about a slow start, or "".
   kube::Async<std::string> AwaitApiServer();
-  // Discards what etcd has of the past.
-  kube::Async<> Compact();
-  // The response to a call of etcd's JSON gateway.
-  kube::Async<kube::Json> CallEtcd(const char* path, kube::Json body);
   int Random(int from, int to) { return std::uniform_int_distribution<int>(from, to)(random_); }
 
   ProcessCluster& cluster_;

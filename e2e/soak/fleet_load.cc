@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "e2e/soak/create_object.h"
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/managed_cluster.h"
@@ -100,7 +101,7 @@ Result<> FleetLoad::CreateCrds() {
     Result<std::vector<Json>> crds = kube::ParseYamlDocuments(*text);
     if (!crds) return crds.error().Prefix(file.path().string());
     for (Json& crd : *crds) {
-      Result<> created = Create(kube::kCustomResourceDefinitions, std::move(crd));
+      Result<> created = CreateObject(cluster_, kube::kCustomResourceDefinitions, std::move(crd));
       if (!created) return created;
     }
   }
@@ -118,46 +119,42 @@ Result<> FleetLoad::CreateCrds() {
   return Ok();
 }
 
-Result<> FleetLoad::Create(const kube::Resource& resource, Json object) {
-  std::string name = kube::StringAt(object, "metadata.name");
-  auto created = cluster_.Run(
-      kube::CreateObject(cluster_.client(), resource, kube::Unstructured(std::move(object))));
-  if (!created) return created.error().Prefix("create " + std::string(resource.kind) + " " + name);
-  return Ok();
-}
-
 Result<> FleetLoad::CreateObjects() {
-  Result<> done = Create(kube::kNamespaces, fleet::MakeNamespace(kTeam));
+  Result<> done = CreateObject(cluster_, kube::kNamespaces, fleet::MakeNamespace(kTeam));
   if (done) {
-    done = Create(fleet::kManagedClusterSets, fleet::MakeClusterSet(kSet, fleet::kSelectsAll));
+    done = CreateObject(cluster_, fleet::kManagedClusterSets,
+                        fleet::MakeClusterSet(kSet, fleet::kSelectsAll));
   }
-  if (done) done = Create(fleet::kManagedClusterSetBindings, fleet::MakeSetBinding(kTeam, kSet));
+  if (done)
+    done = CreateObject(cluster_, fleet::kManagedClusterSetBindings,
+                        fleet::MakeSetBinding(kTeam, kSet));
   for (int number = 0; done && number < kClusters; ++number) {
     std::string name = ClusterName(number);
-    done = Create(kube::kNamespaces, fleet::MakeNamespace(name));
+    done = CreateObject(cluster_, kube::kNamespaces, fleet::MakeNamespace(name));
     if (done) {
-      done = Create(fleet::kManagedClusters, fleet::MakeManagedCluster(name).Label(
-                                                 "soak", number == 0 ? "member" : "other"));
+      done = CreateObject(
+          cluster_, fleet::kManagedClusters,
+          fleet::MakeManagedCluster(name).Label("soak", number == 0 ? "member" : "other"));
     }
     if (done && number > 0) {
-      done = Create(fleet::kAddOnPlacementScores,
-                    fleet::MakeObject(fleet::kAddOnPlacementScores, name, kScores));
+      done = CreateObject(cluster_, fleet::kAddOnPlacementScores,
+                          fleet::MakeObject(fleet::kAddOnPlacementScores, name, kScores));
     }
   }
   for (int number = 0; done && number < kPlacements; ++number) {
-    done = Create(fleet::kPlacements,
-                  fleet::MakeObject(fleet::kPlacements, kTeam, "p" + std::to_string(number))
-                      .Set("/spec", PlacementSpec(number)));
+    done = CreateObject(cluster_, fleet::kPlacements,
+                        fleet::MakeObject(fleet::kPlacements, kTeam, "p" + std::to_string(number))
+                            .Set("/spec", PlacementSpec(number)));
   }
   if (!done) return done;
   Json member = fleet::MakeObject(fleet::kPlacements, kTeam, "member");
   member["spec"] = kube::MustParseJson(R"({"predicates": [{"requiredClusterSelector":
       {"labelSelector": {"matchLabels": {"soak": "member"}}}}]})");
-  done = Create(fleet::kPlacements, std::move(member));
+  done = CreateObject(cluster_, fleet::kPlacements, std::move(member));
   if (!done) return done;
-  return Create(fleet::kFleetPodPlacements,
-                fleet::MakeObject(fleet::kFleetPodPlacements, kTeam, kRollout)
-                    .Set("/spec", RolloutSpec(options_.member_namespace, 10)));
+  return CreateObject(cluster_, fleet::kFleetPodPlacements,
+                      fleet::MakeObject(fleet::kFleetPodPlacements, kTeam, kRollout)
+                          .Set("/spec", RolloutSpec(options_.member_namespace, 10)));
 }
 
 Result<> FleetLoad::StartPrograms() {

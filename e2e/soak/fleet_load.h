@@ -54,7 +54,6 @@ class FleetLoad {
   kube::Result<> CreateObjects();
   kube::Result<> StartPrograms();
   kube::Async<> ChangeOne(int number);
-  kube::Result<> Create(const kube::Resource& resource, kube::Json object);
   int Random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
 
   ProcessCluster& cluster_;

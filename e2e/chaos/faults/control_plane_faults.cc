@@ -2,7 +2,7 @@
 #include <csignal>
 
 #include "e2e/chaos/faults/faults.h"
-#include "e2e/chaos/stage/etcd_calls.h"
+#include "e2e/cluster_harness/etcd_calls.h"
 
 namespace e2e {
 

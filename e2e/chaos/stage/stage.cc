@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "api/names.h"
-#include "e2e/chaos/stage/etcd_calls.h"
+#include "e2e/cluster_harness/etcd_calls.h"
 #include "e2e/cluster_harness/own_network.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/new_client.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "e2e/chaos/stage/etcd_calls.h"
+#include "e2e/cluster_harness/etcd_calls.h"
 
 #include <gtest/gtest.h>
 

@@ -150,6 +150,22 @@ TEST_F(GatingTest, AWebhookConfigurationStaysUntilTheStatusOfItsConfigsIsWritten
   }));
 }
 
+// A certificate that is due starts a reconcile, and that of a removed webhook is never read again:
+// without an end of it, time does not pass.
+TEST_F(GatingTest, TheCertificateOfARemovedWebhookIsForgotten) {
+  BringUpByWebhook();
+  h_.SetGating("Policy");
+  ASSERT_TRUE(AwaitWhileGated([&] { return !h_.WebhookConfiguration("shop"); }));
+  const kube::ObjectKey webhook{"shop", std::string(api::kShardWebhookName)};
+  for (const kube::Resource& resource :
+       {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kPodDisruptionBudgets,
+        kube::kNetworkPolicies, kube::kSecrets})
+    if (h_.Exists(resource, webhook)) h_.api.DeleteJson(resource, webhook);
+  h_.api.DeleteJson(kube::kSecrets, {"ops", "pod-placement-shard-ca-shop"});
+  h_.Pass(90min);
+  EXPECT_EQ(h_.Condition("shop", "a", "Available"), "True AsExpected");
+}
+
 // They change the policies of the cluster, each time.
 TEST_F(GatingTest, TenantsWhoCreateConfigsDoNotDelayTheSwitchOfTheCluster) {
   BringUpByWebhook();

@@ -253,6 +253,9 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
     Result<std::string> certified = co_await CaBundle(ns, attempt.check_certificate, log);
     if (!certified) co_return certified.error();
     ca_bundle = std::move(*certified);
+  } else {
+    // One that is due, and is not read again, would start one reconcile after the other.
+    bundles_.erase(ns);
   }
   bool wait = seen.outdated && !upgrades_.TakeTurn(ns);
   attempt.view.waits_for_upgrade = wait;
@@ -312,7 +315,6 @@ Async<> ShardReconciler::ApplyGating(const std::string& ns,
   Result<> gated =
       co_await gating_of_[ns].Apply(std::move(objects), plan, store_, prober_, health, log);
   if (!gated) co_return gated.error();
-  if (plan.webhook == GatingAction::kRemove) bundles_.erase(ns);
   if (plan.configuration != GatingAction::kWrite) {
     webhook_prober_.See(ns, health.webhook_configured, /*ready=*/false);
     co_return Ok();

@@ -2,11 +2,11 @@
 // A real Prometheus, configured as the option `monitoring` says: it scrapes every program, alerts
 // about a shard that cannot run fire and end, and alerts and dashboard use metrics that exist.
 // Prometheus is a process of this machine, which needs a route to the cluster's pods.
-#include <cstring>
 #include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "e2e/framework/flow_fixture.h"
 #include "e2e/framework/quota.h"
@@ -198,11 +198,11 @@ class AlertsFlow : public FlowFixture {
 };
 
 // "x_seconds_bucket" -> "x_seconds"
-std::string WithoutSuffix(std::string name) {
-  for (const char* suffix : {"_bucket", "_count", "_sum"}) {
-    if (name.ends_with(suffix)) name.resize(name.size() - std::strlen(suffix));
+std::string WithoutSuffix(std::string_view name) {
+  for (std::string_view suffix : {"_bucket", "_count", "_sum"}) {
+    if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
-  return name;
+  return std::string(name);
 }
 
 TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {

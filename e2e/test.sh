@@ -12,8 +12,8 @@
 #   tsan        the same under ThreadSanitizer
 #   kind        all flows that can run on kind
 #   all         all of these; unit tests and integration tier under the sanitizers only
-#   rotation    of the parts that fit into CI's time, the one whose last run is the longest ago
-#               (e2e/rotation.py); after other parts
+#   rotation    after other parts: of the parts that fit into what is left of CI's time, the one
+#               whose last run is the longest ago (e2e/rotation.py), and then the next one
 #
 # FUZZ_SECONDS=N  seconds of fuzzing for each target (30)
 # SKIP_KIND=1     skips what needs a kind cluster. Without it, a machine that cannot run kind is a
@@ -36,10 +36,8 @@ readonly parts=(asan tsan fuzz neighbours chaos kind install)
 readonly part_minutes=(asan=20 tsan=20 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
 readonly ci_minutes=90
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
-rotated=       # the part that the rotation has chosen
-rotated_sum=() # the results of that part, as arguments of sum_results.py
-deadline=      # of that part, in seconds since 1970; empty: none
-stopped=       # not empty: that part was stopped at its deadline
+deadline= # of the rotation, in seconds since 1970; empty: none
+stopped=  # not empty: a part was stopped at the deadline
 started=${CI_STARTED:-$(date +%s)}
 
 # Two at once, each of which needs two thirds of a processor. More of them would delay each other on
@@ -281,24 +279,33 @@ run_chaos() {
 
 run_kind() { kind_tier all_kind_test; }
 
+# One part after the other, while one fits into what is left.
 run_rotation() {
-  local passed=$((($(date +%s) - started) / 60)) choice minutes=("${part_minutes[@]}")
-  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:0:5}")
-  mapfile -t choice < <(python3 e2e/rotation.py --minutes-left=$((ci_minutes - passed)) \
-    --state="$rotation_state" "${minutes[@]}")
-  say "rotation: ${choice[0]}"
-  rotated=${choice[1]:-}
   deadline=$((started + (ci_minutes - 5) * 60))
-  local first=${#sum[@]}
-  [[ -z $rotated ]] || "run_$rotated"
-  rotated_sum=("${sum[@]:first}")
+  local left=("${part_minutes[@]}") choice part first i
+  [[ ${SKIP_KIND:-} != 1 ]] || left=("${left[@]:0:5}")
+  while [[ ${#left[@]} -gt 0 && -z $stopped ]]; do
+    mapfile -t choice < <(python3 e2e/rotation.py --state="$rotation_state" \
+      --minutes-left=$((ci_minutes - ($(date +%s) - started) / 60)) "${left[@]}")
+    say "rotation: ${choice[0]}"
+    part=${choice[1]:-}
+    [[ -n $part ]] || return 0
+    first=${#sum[@]}
+    "run_$part"
+    if is_due_again "${sum[@]:first}"; then
+      python3 e2e/rotation.py --state="$rotation_state" --failed="$part"
+    fi
+    for ((i = ${#left[@]} - 1; i >= 0; --i)); do
+      [[ ${left[i]} != "$part="* ]] || left=("${left[@]:0:i}" "${left[@]:i + 1}")
+    done
+  done
 }
 
-# rotated_failed - whether the part that the rotation has chosen is due again: it was stopped, or
-# failed. Failures of other parts do not count: they are in every run.
-rotated_failed() {
+# is_due_again RESULT... - whether a part of the rotation was stopped or failed; its results, as
+# arguments of sum_results.py.
+is_due_again() {
   [[ -n $stopped ]] && return
-  [[ ${#rotated_sum[@]} -gt 0 ]] && ! python3 e2e/sum_results.py "${rotated_sum[@]}" >/dev/null
+  [[ $# -gt 0 ]] && ! python3 e2e/sum_results.py "$@" >/dev/null
 }
 
 main() {
@@ -315,9 +322,6 @@ main() {
   say "total of ${wanted[*]}, after $((SECONDS / 60)) minutes"
   local status=0
   "${sum[@]}" || status=$?
-  if [[ -n $rotated ]] && rotated_failed; then
-    python3 e2e/rotation.py --state="$rotation_state" --failed="$rotated"
-  fi
   return "$status"
 }
 

@@ -72,6 +72,8 @@ void CheckNoPodWaits(const EndOfRun& end, const History& history, const Facts& f
     const auto* own = history.NamespaceOf(facts.operator_namespace);
     const bool has_controller = cluster.exists && (own == nullptr || own->Latest().exists);
     if (!has_controller && !by_admission) continue;
+    if (own != nullptr && !own->Latest().exists && life.created >= history.operator_ended())
+      continue;
     violations.push_back({"I3", "pods " + key.ToString(),
                           "is still gated, " + Seconds(waited) + " after all faults, at most " +
                               Seconds(bound) + " are allowed",

@@ -19,8 +19,9 @@ struct EndOfRun {
 };
 
 // I3: no gated pod, but those that wait for the gates of other controllers, that are being deleted,
-// whose writes are refused, that are younger than the bound, or that their author has gated where
-// there is no ClusterPodPlacementConfig, and so no controller.
+// whose writes are refused, that are younger than the bound, that their author has gated where
+// there is no ClusterPodPlacementConfig, and so no controller, or that were stored after the last
+// pod of an operator whose namespace is deleted (docs/protocol.md, D8).
 void CheckNoPodWaits(const EndOfRun& end, const History& history, const Facts& facts,
                      Violations& violations);
 

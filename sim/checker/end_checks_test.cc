@@ -110,6 +110,20 @@ TEST(NoPodWaits, WithoutConfigurationOnlyThePodsOfAuthorsDo) {
   EXPECT_EQ(run.checker().violations()[0].object, "pods shop/web");
 }
 
+TEST(NoPodWaits, NoOperatorUngatesWhatIsStoredAfterItsEnd) {
+  TestRun run;
+  const std::string name = "multiarch-tuning-operator-0";
+  run.Write(kUser, "", "pods", {{"metadata", {{"name", name}, {"namespace", kOperatorNs}}}});
+  run.CreatePod(Pod("early"));
+  run.Advance(1s);
+  run.Delete(kUser, "", "pods", kOperatorNs, name);
+  run.CreatePod(Pod("late"));
+  run.Delete(kUser, "", "namespaces", "", kOperatorNs);
+  run.Advance(1h);
+  ASSERT_THAT(AtEnd(run), ElementsAre("I3")) << run.Described();
+  EXPECT_EQ(run.checker().violations()[0].object, "pods shop/early");
+}
+
 // ---- I7
 
 class LeftoversTest : public testing::Test {

@@ -45,6 +45,7 @@ bool IsEffective(const Commit& commit) {
 
 void History::Add(const Commit& commit, const Writer& writer) {
   if (IsOf(commit, "", "pods")) {
+    AddOperatorPod(commit);
     AddPod(commit, writer);
   } else if (IsOf(commit, "", "namespaces")) {
     NamespaceState state;
@@ -65,6 +66,18 @@ void History::Add(const Commit& commit, const Writer& writer) {
     }
   } else if (commit.group == "kupid.gardener.cloud") {
     had_policies_ = true;
+  }
+}
+
+void History::AddOperatorPod(const Commit& commit) {
+  if (commit.key.ns != facts_.operator_namespace ||
+      !commit.key.name.starts_with("multiarch-tuning-operator-"))
+    return;
+  if (commit.after) {
+    operator_pods_.insert(commit.key.name);
+    operator_ended_ = Time::max();
+  } else if (operator_pods_.erase(commit.key.name) > 0 && operator_pods_.empty()) {
+    operator_ended_ = commit.at;
   }
 }
 

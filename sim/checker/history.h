@@ -84,6 +84,8 @@ class History {
   const Timeline<bool>* controller_available() const {
     return controller_available_.changes().size() > 1 ? &controller_available_ : nullptr;
   }
+  // When the last pod of the operator was deleted; Time::max(): it has one, or none was seen.
+  Time operator_ended() const { return operator_ended_; }
   // Whether a scheduling policy exists, or existed.
   bool had_policies() const { return had_policies_; }
   // Whether a new term of the cluster controller began between these times.
@@ -91,6 +93,7 @@ class History {
 
  private:
   void AddPod(const Commit& commit, const Writer& writer);
+  void AddOperatorPod(const Commit& commit);
   void AddConfig(const Commit& commit);
   void AddLease(const Commit& commit);
   void AddAnnouncements(const Commit& commit);
@@ -111,6 +114,8 @@ class History {
   // The versions of changes of configurations that were not announced.
   std::set<uint64_t> unannounced_;
   Timeline<bool> controller_available_{false};
+  std::set<std::string> operator_pods_;  // names
+  Time operator_ended_ = Time::max();
   std::vector<Time> leader_changes_;
   std::string leader_;
   bool had_policies_ = false;

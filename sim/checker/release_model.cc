@@ -151,6 +151,7 @@ class Judge {
     SharedConfigs snapshots = configs_;
     static const NamespaceConfigs kNone;
     if (with_shard) snapshots = {&kNone};
+    if (MayHaveCopiedMark()) snapshots.push_back(&kNone);
     for (const NamespaceConfigs* all : snapshots) {
       InForce in_force = InForceOf(*all);
       NamespaceConfigs selected = SelectedBy(in_force, change_.before);
@@ -169,6 +170,13 @@ class Judge {
     }
     if (!preferences.kept()) Report(preferences.Describe());
     if (tolerations.tried() > 0 && !tolerations.kept()) Report(tolerations.Describe());
+  }
+
+  // The mark of a removed local gate, in a pod that no admission of the product has seen: its
+  // author gave it the cluster gate (docs/protocol.md, T1).
+  bool MayHaveCopiedMark() const {
+    return LabelOf(change_.before, api::kLocalGateLabel) == api::kRemoved &&
+           LabelOf(change_.before, api::kClusterGateLabel) != api::kGated;
   }
 
   void TryPreferences(const std::vector<PreferenceSource>& of_namespace,

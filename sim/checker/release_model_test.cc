@@ -124,6 +124,15 @@ TEST_F(ReleaseModel, ConfigIsAppliedToACopyOfAReleasedPod) {
   EXPECT_THAT(Controller(Required(copy, kBoth)), ElementsAre("I4")) << run_.Described();
 }
 
+TEST_F(ReleaseModel, CopyThatNoAdmissionHasSeenMayMissTheConfig) {
+  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+  Json copy = Labelled(Pod("copy"), std::string(api::kLocalGateLabel), "removed");
+  copy["spec"]["schedulingGates"] = Json::array({{{"name", std::string(api::kClusterGate)}}});
+  copy = run_.Write(kUser, "", "pods", copy, "", copy);
+  Json missed = Labelled(copy, std::string(api::kPreferredNodeAffinityLabel), "not-set");
+  EXPECT_THAT(Controller(Required(missed, kBoth)), IsEmpty()) << run_.Described();
+}
+
 TEST_F(ReleaseModel, RulesAreNotJudged) {
   Json spec = Prefers({{"arm64", 75}});
   spec["celRules"] = Json::array({{{"name", "batch"}, {"expression", "true"}}});

@@ -30,6 +30,7 @@ struct ApiClient::Waiting {
 
   asio::steady_timer timer;  // cancelled to wake it
   std::optional<Result<T>> answer;
+  bool cancelled = false;  // the caller has stopped waiting
 };
 
 // Of one watch; shared by the stream and the frames on their way.
@@ -102,7 +103,8 @@ kube::Async<ApiResponse> ApiClient::Call(ApiRequest request) {
   auto waited = co_await waiting->timer.async_wait(kube::kTuple);
   (void)waited;
   loop_.Cancel(late);
-  if (!waiting->answer) co_return Error::Cancelled(request.target);
+  waiting->cancelled = !waiting->answer;
+  if (waiting->cancelled) co_return Error::Cancelled(request.target);
   co_return std::move(*waiting->answer);
 }
 
@@ -161,9 +163,9 @@ void ApiClient::Send(CallFate fate, Work<T> work, std::shared_ptr<Waiting<T>> wa
 template <class T>
 void ApiClient::Deliver(const std::shared_ptr<Waiting<T>>& waiting, Result<T> answer,
                         uint64_t version) {
-  if ((cut_ || waiting->answer || life_.lane().held()) && version != 0)
-    faults_.AddLostAnswer(version);
-  if (cut_ || waiting->answer) return;
+  const bool lost = cut_ || waiting->answer || waiting->cancelled;
+  if ((lost || life_.lane().held()) && version != 0) faults_.AddLostAnswer(version);
+  if (lost) return;
   if (version != 0) delivered_ = {loop_.now(), version};
   waiting->answer = std::move(answer);
   waiting->timer.cancel();

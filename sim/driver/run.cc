@@ -21,7 +21,9 @@ using checker::Time;
 // A container that was killed often starts after five minutes.
 constexpr kube::Duration kRecovery = 10min;
 // The bounds of the end checks (sim/checker/facts.h), and teardowns.
-constexpr kube::Duration kSettle = 10min;
+constexpr kube::Duration kSettle = 13min;
+// With kSettle, longer than what the operator changes by time alone: it removes an announcement up
+// to 14 minutes after its write, and then keeps a namespace with preferences for two and a half.
 constexpr kube::Duration kProbe = 4min;
 // Three times the longest shardTakeoverAfter of plans, and the longest inspectionRetryPeriod, with
 // the slack of the end checks.

@@ -13,12 +13,12 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 PASSED = '<testsuite><testcase name="a"/></testsuite>'
 
 
-def holds(script, function, *args, **variables):
-    """Whether this function succeeds. `variables`: in bash's syntax."""
+def holds(script, function, *args, before=(), **variables):
+    """Whether this function succeeds. `before`: lines of bash. `variables`: in bash's syntax."""
     with open(f"{HERE}/{script}", encoding="utf-8") as file:
         text = re.search(rf"^{function}\(\) \{{\n.*?^\}}\n", file.read(), re.M | re.S)
     lines = ["set -euo pipefail", *(f"{name}={value}" for name, value in variables.items()),
-             text.group(), f'if {function} "$@"; then exit 0; else exit 9; fi']
+             *before, text.group(), f'if {function} "$@"; then exit 0; else exit 9; fi']
     done = subprocess.run(["bash", "-c", "\n".join(lines), "bash", *map(str, args)],
                           cwd=os.path.dirname(HERE), stdout=subprocess.DEVNULL, check=False)
     if done.returncode not in (0, 9):
@@ -45,15 +45,32 @@ class ScriptsTest(unittest.TestCase):
         self.assertFalse(stopped(3, past))
         self.assertFalse(stopped(124, ""))
 
-    def test_only_its_own_failures_make_a_part_due_again(self):
-        def due(results, stopped="", others="()"):
-            return holds("test.sh", "rotated_failed", rotated_sum=f"({results})", stopped=stopped,
-                         sum=others)
-        passed = f"--xml {self.file(PASSED)}"
-        self.assertFalse(due(passed, others="(--failed basic)"))
-        self.assertTrue(due(f"{passed} --failed it"))
-        self.assertTrue(due(passed, stopped="1"))
-        self.assertFalse(due(""))
+    def test_a_part_that_failed_or_was_stopped_is_due_again(self):
+        def due(*results, stopped=""):
+            return holds("test.sh", "is_due_again", *results, stopped=stopped)
+        passed = ("--xml", self.file(PASSED))
+        self.assertFalse(due(*passed))
+        self.assertTrue(due(*passed, "--failed", "it"))
+        self.assertTrue(due(*passed, stopped="1"))
+        self.assertFalse(due())
+
+    def test_the_rotation_runs_parts_while_one_fits(self):
+        def rotated(minutes, stops="none"):
+            ran, state = self.file(""), self.file("a 1\nb 2\nc 3\n")
+            stubs = ["say() { :; }", "is_due_again() { false; }"]
+            for part, took in (("a", 10), ("b", 20), ("c", 5)):
+                stubs.append(f"run_{part}() {{ echo -n {part} >>$ran; "
+                             f"started=$((started - {took} * 60)); "
+                             f"[[ {part} != $stops ]] || stopped=1; }}")
+            holds("test.sh", "run_rotation", before=stubs, ran=ran, rotation_state=state,
+                  stops=stops, stopped="", sum="()", part_minutes="(a=20 b=30 c=10)",
+                  ci_minutes=minutes, started=int(time.time()))
+            with open(ran, encoding="utf-8") as file:
+                return file.read()
+        self.assertEqual(rotated(90), "abc")
+        self.assertEqual(rotated(39), "ac", "b would take too long")
+        self.assertEqual(rotated(5), "")
+        self.assertEqual(rotated(90, stops="b"), "ab", "no time is left")
 
     def test_an_attack_is_held_off_if_a_test_passed_for_each_pattern(self):
         log = self.file("[       OK ] A.HoldsNothing (3 ms)\n[       OK ] B.TimesOut (0 ms)\n"

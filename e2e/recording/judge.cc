@@ -34,7 +34,7 @@ std::string Counts(const std::map<std::string, uint64_t>& counts) {
 }  // namespace
 
 std::set<std::string> RulesOfRealRuns() {
-  return {"I1", "I2", "I5", "I6", "I8", "gating", "inspection", "takeover", "teardown"};
+  return {"I1", "I2", "I4", "I5", "I6", "I8", "gating", "inspection", "takeover", "teardown"};
 }
 
 std::string Verdict::Summary() const {
@@ -63,8 +63,9 @@ std::string Verdict::Describe() const {
 
 class Judge::Impl {
  public:
-  Impl(Facts facts, JudgeOptions options)
-      : facts_(std::move(facts)), options_(std::move(options)) {}
+  Impl(Facts facts, JudgeOptions options) : facts_(std::move(facts)), options_(std::move(options)) {
+    facts_.images_known = false;
+  }
 
   Facts& facts() { return facts_; }
   void Expect(Expected expected) { expected_.push_back(std::move(expected)); }
@@ -72,6 +73,7 @@ class Judge::Impl {
   void Add(const Recorded& recorded) {
     doubts_.Add(recorded.gaps);
     verdict_.gaps.insert(verdict_.gaps.end(), recorded.gaps.begin(), recorded.gaps.end());
+    for (const Refused& one : recorded.refused) facts_.refusals.Add(one.user, one.pod, one.at);
     for (const Commit& commit : recorded.commits) Add(commit);
   }
 

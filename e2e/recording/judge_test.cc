@@ -86,7 +86,13 @@ class HandMade {
   Time now() const { return now_; }
   Commit& last() { return recorded_.commits.back(); }
   Recorded& recorded() { return recorded_; }
-  Verdict Judged() { return JudgeRun(recorded_, {}); }
+  // Most tests write a part of a decision.
+  Verdict Judged() {
+    std::set<std::string> rules = RulesOfRealRuns();
+    rules.erase("I4");
+    return JudgeRun(recorded_, {}, {.rules = std::move(rules)});
+  }
+  Verdict JudgedByAllRules() { return JudgeRun(recorded_, {}); }
 
  private:
   Recorded recorded_;
@@ -320,6 +326,49 @@ TEST(JudgeTest, GapOfConfigurations) {
   pod = run.CreatePod("later", /*local=*/true);
   run.WritePod(kController, WithoutGate(Placed(pod, {"amd64"}), api::kLocalGate));
   EXPECT_THAT(Rules(run.Judged()), ElementsAre("I1", "takeover"));
+}
+
+// ---- I4
+
+// The pod web with the preference of the config, as the cluster controller places it.
+Json Decided(HandMade& run, std::vector<std::string> architectures) {
+  Json pod = Labelled(run.CreatePod("web"), std::string(api::kPreferredNodeAffinityLabel), "set");
+  return Placed(Preferring(pod, "arm64", 50, "PodPlacementConfig-a"), std::move(architectures));
+}
+
+TEST(JudgeTest, RequirementIsThatOfSomeImages) {
+  for (const auto& architectures :
+       {std::vector<std::string>{"amd64"}, std::vector<std::string>{"arm64", "s390x"}}) {
+    HandMade run;
+    run.WritePod(kController, Decided(run, architectures));
+    Verdict verdict = run.JudgedByAllRules();
+    EXPECT_THAT(Rules(verdict), IsEmpty()) << verdict.Describe();
+  }
+}
+
+TEST(JudgeTest, FindsLabelsThatAreNotThoseOfTheRequirement) {
+  HandMade run;
+  Json pod = Decided(run, {"amd64"});
+  run.WritePod(kController, Labelled(pod, std::string(api::kLabelPrefix) + "arm64"));
+  EXPECT_THAT(Rules(run.JudgedByAllRules()), ElementsAre("I4"));
+}
+
+TEST(JudgeTest, FindsAPreferenceThatIsLost) {
+  HandMade run;
+  Json pod = run.CreatePod("web");
+  run.WritePod(kController, Placed(Labelled(pod, std::string(api::kPreferredNodeAffinityLabel),
+                                            std::string(api::kNotSet)),
+                                   {"amd64"}));
+  EXPECT_THAT(Rules(run.JudgedByAllRules()), ElementsAre("I4"));
+}
+
+TEST(JudgeTest, ARefusedWriteAllowsTheBareRelease) {
+  HandMade run;
+  Json pod = run.CreatePod("web");
+  run.recorded().refused.push_back({.user = kController, .pod = {"shop", "web"}, .at = run.now()});
+  run.WritePod(kController, WithoutGate(pod, api::kClusterGate));
+  Verdict verdict = run.JudgedByAllRules();
+  EXPECT_THAT(Rules(verdict), testing::Not(Contains("I4"))) << verdict.Describe();
 }
 
 }  // namespace

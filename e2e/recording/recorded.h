@@ -19,11 +19,19 @@ struct Gap {
   std::string why;
 };
 
+// A write of a pod that an API server refused: by a policy, a quota or its own validation.
+struct Refused {
+  std::string user;
+  kube::ObjectKey pod;
+  sim::checker::Time at{};
+};
+
 struct Recorded {
   // By ascending version. The first state of an object that existed before the recording has no
   // `before`. A commit without `user`: the audit log does not name the writer.
   std::vector<sim::checker::Commit> commits;
   std::vector<Gap> gaps;
+  std::vector<Refused> refused;
 };
 
 }  // namespace e2e

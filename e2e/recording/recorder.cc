@@ -47,6 +47,9 @@ void Trim(const Resource& resource, Json& object) {
   }
 }
 
+// Not of a write that was late, or too much: the program tries that again.
+bool IsRefusal(int64_t code) { return code == 400 || code == 403 || code == 413 || code == 422; }
+
 std::string Describe(const sim::checker::Recording::Id& id, uint64_t version) {
   return std::get<1>(id) + " " + std::get<2>(id).ToString() + ", version " +
          std::to_string(version);
@@ -126,8 +129,8 @@ class Recorder::Impl {
     }
     dropped_.clear();
     bytes_ = 0;
-    recorded.gaps = std::move(gaps_);
-    gaps_.clear();
+    recorded.gaps = std::exchange(gaps_, {});
+    recorded.refused = std::exchange(refused_, {});
     return recorded;
   }
 
@@ -207,6 +210,12 @@ class Recorder::Impl {
     std::optional<Time> at;
     Result<kube::WallTime> stamp = kube::ParseTime(kube::StringAt(*event, when));
     if (stamp) at = std::max(Time(*stamp - started_wall_), Time::zero());
+    if (kind.second == "pods" && IsRefusal(kube::IntAt(*event, "responseStatus.code"))) {
+      refused_.push_back({.user = kube::StringAt(*event, "user.username"),
+                          .pod = {kube::StringAt(*event, "objectRef.namespace"),
+                                  kube::StringAt(*event, "objectRef.name")},
+                          .at = at.value_or(now())});
+    }
     recording_.AddAudit(*event, at);
   }
 
@@ -245,6 +254,8 @@ class Recorder::Impl {
   std::map<Kind, std::unique_ptr<KindWatch>> watches_;
   std::vector<std::unique_ptr<AuditTail>> logs_;
   sim::checker::Recording recording_;
+  // Since the latest Take().
+  std::vector<Refused> refused_;
   // Since the latest Take(), one for each kind and reason.
   std::vector<Gap> gaps_;
   // The kinds of which commits were dropped since the latest Take().

@@ -65,7 +65,7 @@ class RecorderTest : public testing::Test {
   }
 
   // A line of the audit log, with the answer as it is stored.
-  void Log(const std::string& user, const std::string& verb, const Json& answer) {
+  void Log(const std::string& user, const std::string& verb, const Json& answer, int code = 200) {
     Json event = {
         {"kind", "Event"},
         {"level", "RequestResponse"},
@@ -75,7 +75,7 @@ class RecorderTest : public testing::Test {
         {"requestURI", "/api/v1/namespaces/shop/pods"},
         {"objectRef",
          {{"resource", "pods"}, {"namespace", "shop"}, {"name", answer["metadata"]["name"]}}},
-        {"responseStatus", {{"code", 200}}},
+        {"responseStatus", {{"code", code}}},
         {"requestObject", Pod("sent")},
         {"responseObject", answer},
         {"stageTimestamp", kube::FormatTime(kube::RealClock().WallNow())}};
@@ -205,6 +205,18 @@ TEST_F(RecorderTest, NamesWriters) {
   ASSERT_EQ(recorded.commits.size(), 1u);
   EXPECT_EQ(recorded.commits[0].user, "alice");
   EXPECT_EQ(*recorded.commits[0].sent, Pod("sent"));
+}
+
+TEST_F(RecorderTest, KnowsWhatWasRefused) {
+  Start({.kinds = {kube::kPods}, .audit_logs = {log_}});
+  for (int code : {200, 403, 409, 422, 503})
+    Log("u" + std::to_string(code), "update", Pod("web"), code);
+  Recorded recorded = recorder_->Take();
+  ASSERT_EQ(recorded.refused.size(), 2u);
+  EXPECT_EQ(recorded.refused[0].user, "u403");
+  EXPECT_EQ(recorded.refused[1].user, "u422");
+  EXPECT_EQ(recorded.refused[0].pod.ToString(), "shop/web");
+  EXPECT_TRUE(recorder_->Take().refused.empty());
 }
 
 TEST_F(RecorderTest, WaitsForTheWatch) {

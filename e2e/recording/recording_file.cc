@@ -36,6 +36,19 @@ Gap GapFromJson(const Json& json) {
           .why = kube::StringAt(json, "why")};
 }
 
+Json RefusedToJson(const Refused& refused) {
+  return {{"user", refused.user},
+          {"ns", refused.pod.ns},
+          {"name", refused.pod.name},
+          {"at", refused.at.count()}};
+}
+
+Refused RefusedFromJson(const Json& json) {
+  return {.user = kube::StringAt(json, "user"),
+          .pod = {kube::StringAt(json, "ns"), kube::StringAt(json, "name")},
+          .at = Time(kube::IntAt(json, "at"))};
+}
+
 sim::checker::JsonRef RefTo(Json& line, const char* member) {
   auto found = line.find(member);
   if (found == line.end() || found->is_null()) return nullptr;
@@ -50,6 +63,8 @@ RecordingWriter::RecordingWriter(std::ostream& out) : out_(out) {
 
 void RecordingWriter::Write(const Recorded& recorded) {
   for (const Gap& gap : recorded.gaps) out_ << kube::DumpJson({{"gap", GapToJson(gap)}}) << "\n";
+  for (const Refused& refused : recorded.refused)
+    out_ << kube::DumpJson({{"refused", RefusedToJson(refused)}}) << "\n";
   for (const Commit& commit : recorded.commits) {
     Json line = {{"version", commit.version}, {"at", commit.at.count()}, {"group", commit.group},
                  {"plural", commit.plural},   {"ns", commit.key.ns},     {"name", commit.key.name},
@@ -89,6 +104,10 @@ Result<Recorded> ReadRecording(const std::string& path) {
     }
     if (const Json* gap = kube::Find(*line, "gap")) {
       recorded.gaps.push_back(GapFromJson(*gap));
+      continue;
+    }
+    if (const Json* refused = kube::Find(*line, "refused")) {
+      recorded.refused.push_back(RefusedFromJson(*refused));
       continue;
     }
     Commit commit{.version = static_cast<uint64_t>(kube::IntAt(*line, "version")),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A recording on disk: JSON lines. The first line has the version of the format, each other line a
-// commit or a gap. `before` is only written where the commits before do not show it.
+// commit, a gap or a refused write. `before` is only written where the commits before do not show
+// it.
 #pragma once
 
 #include <map>

@@ -57,7 +57,8 @@ TEST_F(RecordingFileTest, ComesBack) {
   const std::vector<Recorded> parts = {
       {.commits = {created}},
       {.commits = {At(7, first, second), At(9, missed, nullptr), At(11, nullptr, first)},
-       .gaps = {{.group = "apps", .plural = "deployments", .from = 1s, .to = 2s, .why = "410"}}}};
+       .gaps = {{.group = "apps", .plural = "deployments", .from = 1s, .to = 2s, .why = "410"}},
+       .refused = {{.user = "alice", .pod = {"shop", "web"}, .at = 3s}}}};
   Write(parts);
   kube::Result<Recorded> read = ReadRecording(path_);
   ASSERT_TRUE(read) << read.error();
@@ -67,6 +68,10 @@ TEST_F(RecordingFileTest, ComesBack) {
   EXPECT_EQ(read->gaps[0].from, 1s);
   EXPECT_EQ(read->gaps[0].to, 2s);
   EXPECT_EQ(read->gaps[0].why, "410");
+  ASSERT_EQ(read->refused.size(), 1u);
+  EXPECT_EQ(read->refused[0].user, "alice");
+  EXPECT_EQ(read->refused[0].pod.ToString(), "shop/web");
+  EXPECT_EQ(read->refused[0].at, 3s);
   ASSERT_EQ(read->commits.size(), 4u);
   const std::vector<Commit> wrote = {created, parts[1].commits[0], parts[1].commits[1],
                                      parts[1].commits[2]};

@@ -94,6 +94,9 @@ struct Facts {
   // --excluded-namespaces of the operator, without the "*".
   std::vector<std::string> excluded_prefixes = {};
   ImageTruth images = {};
+  // Whether `images` says what images were. Otherwise a requirement has to be one that some images
+  // cause, with the labels and tolerations that belong to it.
+  bool images_known = true;
   Refusals refusals = {};
   // Requests for Secrets may fail: an inspection of a pod with pull secrets fails then.
   Periods secret_faults = {};

@@ -224,6 +224,7 @@ class Judge {
     if (std::any_of(cluster_configs_.begin(), cluster_configs_.end(),
                     [](const auto* config) { return (*config)->amd64_levels; }))
       return NotJudged("levels of x86-64");
+    if (decides_again && !facts_.images_known) return NotJudged("a second decision");
     bool failed = HasLabel(change_.after, api::kInspectErrorLabel);
     if (failed && !decides_again) {
       JudgeFailure(images);
@@ -346,6 +347,7 @@ class Judge {
   // What the images may have in common by the inspections since the pod was created; nullopt: too
   // many combinations.
   std::optional<std::set<Common>> CommonDuring(const std::vector<PodImage>& images) {
+    if (!facts_.images_known) return CommonsRequiredBy(change_.before, change_.after);
     std::vector<std::vector<Image>> chosen = {{}};
     for (const PodImage& image : images) {
       const Timing& timing = facts_.timing;
@@ -369,6 +371,7 @@ class Judge {
   }
 
   bool MayFail(const std::vector<PodImage>& images) {
+    if (!facts_.images_known) return true;
     Time from = change_.commit.at - facts_.timing.inspection_lag;
     bool has_secrets = !kube::ListAt(change_.before, "spec.imagePullSecrets").empty();
     if (has_secrets && facts_.secret_faults.Overlap(from, change_.commit.at)) return true;

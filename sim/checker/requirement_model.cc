@@ -104,6 +104,12 @@ TermAnswer AnswerFor(const Json& pod, const Json& term, const Common& common,
   return answer;
 }
 
+// Before a term is made.
+const Json& NewTerm() {
+  static const auto& term = *new Json(Json::object());
+  return term;
+}
+
 bool IsEmptyTerm(const Json& term) {
   return kube::ListAt(term, "matchExpressions").empty() &&
          kube::ListAt(term, "matchFields").empty();
@@ -112,10 +118,9 @@ bool IsEmptyTerm(const Json& term) {
 // Calls `make` for each term that gets a requirement.
 template <typename Make>
 RequirementAnswer RequireInTerms(const Json& before, Make make) {
-  static const Json kNew = Json::object();
   RequirementAnswer answer;
   const Json& terms = RequiredTermsOf(before);
-  if (terms.empty()) answer.terms.push_back(make(kNew));
+  if (terms.empty()) answer.terms.push_back(make(NewTerm()));
   for (const Json& term : terms) {
     if (IsEmptyTerm(term)) answer.not_judged = "an empty required term";
     if (HasExpressionOn(term, api::kArchLabel)) {
@@ -161,14 +166,20 @@ Expressions Wanted(const TermAnswer& answer) {
   return wanted;
 }
 
-// The expressions that `after` has behind those of `before`.
-Expressions Appended(const Json& before, const Json& after) {
-  const Json& known = kube::ListAt(before, "matchExpressions");
+// The expressions that the term `after` has behind those of `before`.
+std::vector<Json> AppendedTo(const Json& before, const Json& after) {
+  const size_t known = kube::ListAt(before, "matchExpressions").size();
   const Json& all = kube::ListAt(after, "matchExpressions");
+  std::vector<Json> appended;
+  for (size_t i = known; i < all.size(); ++i) appended.push_back(all[i]);
+  return appended;
+}
+
+Expressions Appended(const Json& before, const Json& after) {
   Expressions appended;
-  for (size_t i = known.size(); i < all.size(); ++i)
-    appended.insert(ExpressionText(kube::StringAt(all[i], "key"),
-                                   kube::StringAt(all[i], "operator"), ValuesOf(all[i])));
+  for (const Json& expression : AppendedTo(before, after))
+    appended.insert(ExpressionText(kube::StringAt(expression, "key"),
+                                   kube::StringAt(expression, "operator"), ValuesOf(expression)));
   return appended;
 }
 
@@ -269,6 +280,26 @@ RequirementAnswer Require(const Json& before, const Common& common) {
   return answer;
 }
 
+std::set<Common> CommonsRequiredBy(const Json& before, const Json& after) {
+  Common common;
+  const Json& terms = RequiredTermsOf(before);
+  const Json& now = RequiredTermsOf(after);
+  for (size_t i = 0; i < now.size(); ++i) {
+    const Json& term = i < terms.size() ? terms[i] : NewTerm();
+    std::set<std::string> systems = SystemsOf(before, term).named;
+    Architectures architectures;
+    for (const Json& expression : AppendedTo(term, now[i])) {
+      const std::string key = kube::StringAt(expression, "key");
+      if (key == api::kArchLabel) architectures = ValuesOf(expression);
+      if (key == api::kOsLabel) systems = ValuesOf(expression);
+    }
+    if (architectures.empty()) continue;
+    if (systems.empty()) systems = {"linux"};
+    for (const std::string& system : systems) common.by_system[system] = architectures;
+  }
+  return {std::move(common), {.every = true}};
+}
+
 RequirementAnswer RequireFallback(const Json& before, const std::string& fallback) {
   RequirementAnswer answer;
   if (IsArchitecture(fallback)) {
@@ -324,7 +355,6 @@ RequirementAnswer Narrow(const Json& before, const std::set<size_t>& terms,
 }
 
 std::string DiffersFrom(const RequirementAnswer& answer, const Json& before, const Json& after) {
-  static const Json kNew = Json::object();
   const Json& terms = RequiredTermsOf(before);
   const Json& now = RequiredTermsOf(after);
   if (now.size() != answer.terms.size()) {
@@ -332,7 +362,7 @@ std::string DiffersFrom(const RequirementAnswer& answer, const Json& before, con
            std::to_string(answer.terms.size());
   }
   for (size_t i = 0; i < now.size(); ++i) {
-    Expressions appended = Appended(i < terms.size() ? terms[i] : kNew, now[i]);
+    Expressions appended = Appended(i < terms.size() ? terms[i] : NewTerm(), now[i]);
     Expressions wanted = answer.terms[i] ? Wanted(*answer.terms[i]) : Expressions();
     if (appended != wanted) return "required " + Join(appended) + " instead of " + Join(wanted);
   }

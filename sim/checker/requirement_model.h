@@ -66,6 +66,8 @@ struct RequirementAnswer {
 // The pod sets its architecture itself: nothing is added.
 RequirementAnswer RequireNothing(const Json& before);
 RequirementAnswer Require(const Json& before, const Common& common);
+// What the images may have in common if this write is right.
+std::set<Common> CommonsRequiredBy(const Json& before, const Json& after);
 // The images could not be inspected. `fallback`: "" for none.
 RequirementAnswer RequireFallback(const Json& before, const std::string& fallback);
 // The second decision about a pod that waited for the gates of other controllers: what the first

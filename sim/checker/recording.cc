@@ -121,7 +121,12 @@ void Recording::Complete(Commit& commit) {
   commit.verb = !commit.after ? "delete" : !commit.before ? "create" : "update";
   const Written* written = nullptr;
   auto deleted = deleted_.end();
-  if (auto found = written_.find({id, commit.version}); found != written_.end()) {
+  // Only a deletion marks an object; an update that changes nothing may have its version.
+  const bool marks = commit.before && commit.after &&
+                     !HasAt(*commit.before, "metadata.deletionTimestamp") &&
+                     HasAt(*commit.after, "metadata.deletionTimestamp");
+  if (auto found = written_.find({id, commit.version});
+      found != written_.end() && (!marks || found->second.verb == "delete")) {
     written = &found->second;
   } else if (deleted = deleted_.find(id); !commit.after && deleted != deleted_.end()) {
     size_t next = std::min(deletions_[id]++, deleted->second.size() - 1);

@@ -118,6 +118,16 @@ TEST(RecordingTest, WriteThatChangesNothingIsNotTheWriter) {
   EXPECT_EQ(recording.Commits()[0].user, kUser);
 }
 
+TEST(RecordingTest, UpdateThatChangesNothingHasNotMarkedThePod) {
+  Json pod = At(Pod("web"), 5), deleting = At(Pod("web"), 7);
+  deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  Recording recording;
+  recording.AddWatched("", "pods", "ADDED", pod, 1s);
+  recording.AddWatched("", "pods", "MODIFIED", deleting, 2s);
+  recording.AddAudit(Audit(kController, "update", deleting));
+  EXPECT_EQ(recording.Commits()[1].user, "");
+}
+
 TEST(RecordingTest, DeletionsOfACollectionHaveAWriter) {
   Json pod = At(Pod("web"), 5), deleting = At(Pod("web"), 7);
   deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";

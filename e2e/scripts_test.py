@@ -55,22 +55,24 @@ class ScriptsTest(unittest.TestCase):
         self.assertFalse(due())
 
     def test_the_rotation_runs_parts_while_one_fits(self):
-        def rotated(minutes, stops="none"):
+        def rotated(minutes, stops="none", gigabytes=100):
             ran, state = self.file(""), self.file("a 1\nb 2\nc 3\n")
-            stubs = ["say() { :; }", "is_due_again() { false; }"]
+            stubs = ["say() { :; }", "is_due_again() { false; }",
+                     f"free_gigabytes() {{ echo {gigabytes}; }}"]
             for part, took in (("a", 10), ("b", 20), ("c", 5)):
                 stubs.append(f"run_{part}() {{ echo -n {part} >>$ran; "
                              f"started=$((started - {took} * 60)); "
                              f"[[ {part} != $stops ]] || stopped=1; }}")
             holds("test.sh", "run_rotation", before=stubs, ran=ran, rotation_state=state,
                   stops=stops, stopped="", sum="()", part_minutes="(a=20 b=30 c=10)",
-                  ci_minutes=minutes, started=int(time.time()))
+                  ci_minutes=minutes, sanitizer_gigabytes=60, started=int(time.time()))
             with open(ran, encoding="utf-8") as file:
                 return file.read()
         self.assertEqual(rotated(90), "abc")
         self.assertEqual(rotated(39), "ac", "b would take too long")
         self.assertEqual(rotated(5), "")
         self.assertEqual(rotated(90, stops="b"), "ab", "no time is left")
+        self.assertEqual(rotated(90, gigabytes=50), "c", "the first two need disk")
 
     def test_an_attack_is_held_off_if_a_test_passed_for_each_pattern(self):
         log = self.file("[       OK ] A.HoldsNothing (3 ms)\n[       OK ] B.TimesOut (0 ms)\n"

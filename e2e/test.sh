@@ -29,12 +29,14 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-# Those that need kind are last.
+# The sanitizers are first, those that need kind are last.
 readonly parts=(asan tsan fuzz neighbours chaos kind install)
 # Their minutes on two cores, with the compilation of a large change. asan and tsan, which take
 # longer, are stopped at the deadline and go on in the next run: what they need to get further.
 readonly part_minutes=(asan=20 tsan=20 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
 readonly ci_minutes=90
+# Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
+readonly sanitizer_gigabytes=55
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
 deadline= # of the rotation, in seconds since 1970; empty: none
 stopped=  # not empty: a part was stopped at the deadline
@@ -51,6 +53,8 @@ results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 sum=(python3 e2e/sum_results.py)
 wanted=()
+
+free_gigabytes() { df --output=avail --block-size=1G "$HOME" | tail -n 1 | tr -d ' '; }
 
 say() { printf '\n=== %s\n' "$*"; }
 
@@ -125,6 +129,7 @@ fleet_integration() {
 sanitized() {
   local name=$1
   shift
+  say "$name: may need up to $sanitizer_gigabytes GB of disk, and $(free_gigabytes) are free"
   say "unit tests, $name"
   bazel_test "$name" "$@" --build_tests_only --test_tag_filters=-control-plane //...
   say "integration tier, $name"
@@ -284,6 +289,10 @@ run_rotation() {
   deadline=$((started + (ci_minutes - 5) * 60))
   local left=("${part_minutes[@]}") choice part first i
   [[ ${SKIP_KIND:-} != 1 ]] || left=("${left[@]:0:5}")
+  if [[ $(free_gigabytes) -lt $sanitizer_gigabytes ]]; then
+    say "rotation: without asan and tsan, which need $sanitizer_gigabytes GB of disk"
+    left=("${left[@]:2}")
+  fi
   while [[ ${#left[@]} -gt 0 && -z $stopped ]]; do
     mapfile -t choice < <(python3 e2e/rotation.py --state="$rotation_state" \
       --minutes-left=$((ci_minutes - ($(date +%s) - started) / 60)) "${left[@]}")

@@ -61,7 +61,7 @@ class ScriptsTest(unittest.TestCase):
                      f"free_gigabytes() {{ echo {gigabytes}; }}"]
             for part, took in (("a", 10), ("b", 20), ("c", 5)):
                 stubs.append(f"run_{part}() {{ echo -n {part} >>$ran; "
-                             f"started=$((started - {took} * 60)); "
+                             f"deadline=$((deadline - {took} * 60)); "
                              f"[[ {part} != $stops ]] || stopped=1; }}")
             holds("test.sh", "run_rotation", before=stubs, ran=ran, rotation_state=state,
                   stops=stops, stopped="", sum="()", part_minutes="(a=20 b=30 c=10)",

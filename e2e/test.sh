@@ -286,6 +286,7 @@ run_kind() { kind_tier all_kind_test; }
 
 # One part after the other, while one fits into what is left.
 run_rotation() {
+  # The last minutes are for what a stopped part leaves running, and the sum.
   deadline=$((started + (ci_minutes - 5) * 60))
   local left=("${part_minutes[@]}") choice part first i
   [[ ${SKIP_KIND:-} != 1 ]] || left=("${left[@]:0:5}")
@@ -295,7 +296,7 @@ run_rotation() {
   fi
   while [[ ${#left[@]} -gt 0 && -z $stopped ]]; do
     mapfile -t choice < <(python3 e2e/rotation.py --state="$rotation_state" \
-      --minutes-left=$((ci_minutes - ($(date +%s) - started) / 60)) "${left[@]}")
+      --minutes-left=$(((deadline - $(date +%s)) / 60)) "${left[@]}")
     say "rotation: ${choice[0]}"
     part=${choice[1]:-}
     [[ -n $part ]] || return 0

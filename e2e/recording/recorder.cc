@@ -10,6 +10,7 @@
 #include "e2e/recording/audit_tail.h"
 #include "e2e/recording/kind_watch.h"
 #include "kube/base/task_group.h"
+#include "kube/client/refusal.h"
 #include "sim/checker/recording.h"
 
 namespace e2e {
@@ -47,8 +48,14 @@ void Trim(const Resource& resource, Json& object) {
   }
 }
 
-// Not of a write that was late, or too much: the program tries that again.
-bool IsRefusal(int64_t code) { return code == 400 || code == 403 || code == 413 || code == 422; }
+// Whether the API server refused the contents of a write.
+bool IsRefused(const Json& event) {
+  const int64_t code = kube::IntAt(event, "responseStatus.code");
+  return code >= 400 && code < 500 &&
+         IsRefusal(Error::FromHttpStatus(static_cast<int>(code),
+                                         kube::StringAt(event, "responseStatus.reason"),
+                                         kube::StringAt(event, "responseStatus.message")));
+}
 
 std::string Describe(const sim::checker::Recording::Id& id, uint64_t version) {
   return std::get<1>(id) + " " + std::get<2>(id).ToString() + ", version " +
@@ -210,7 +217,7 @@ class Recorder::Impl {
     std::optional<Time> at;
     Result<kube::WallTime> stamp = kube::ParseTime(kube::StringAt(*event, when));
     if (stamp) at = std::max(Time(*stamp - started_wall_), Time::zero());
-    if (kind.second == "pods" && IsRefusal(kube::IntAt(*event, "responseStatus.code"))) {
+    if (kind.second == "pods" && IsRefused(*event)) {
       refused_.push_back({.user = kube::StringAt(*event, "user.username"),
                           .pod = {kube::StringAt(*event, "objectRef.namespace"),
                                   kube::StringAt(*event, "objectRef.name")},

@@ -13,6 +13,9 @@
 namespace sim::checker {
 namespace {
 
+// The beginning of their names.
+constexpr std::string_view kOperatorPods = "multiarch-tuning-operator-";
+
 std::set<size_t> ChangedTerms(const PodChange& change) {
   std::set<size_t> changed;
   const Json& before = RequiredTermsOf(change.before);
@@ -45,7 +48,6 @@ bool IsEffective(const Commit& commit) {
 
 void History::Add(const Commit& commit, const Writer& writer) {
   if (IsOf(commit, "", "pods")) {
-    AddOperatorPod(commit);
     AddPod(commit, writer);
   } else if (IsOf(commit, "", "namespaces")) {
     NamespaceState state;
@@ -69,23 +71,22 @@ void History::Add(const Commit& commit, const Writer& writer) {
   }
 }
 
-void History::AddOperatorPod(const Commit& commit) {
-  if (commit.key.ns != facts_.operator_namespace ||
-      !commit.key.name.starts_with("multiarch-tuning-operator-"))
-    return;
-  if (commit.after) {
-    operator_pods_.insert(commit.key.name);
-    operator_ended_ = Time::max();
-  } else if (operator_pods_.erase(commit.key.name) > 0 && operator_pods_.empty()) {
-    operator_ended_ = commit.at;
-  }
+bool History::IsOperatorPod(const kube::ObjectKey& pod) const {
+  return pod.ns == facts_.operator_namespace && pod.name.starts_with(kOperatorPods);
+}
+
+bool History::HasOperatorPod() const {
+  auto first = pods_.lower_bound({facts_.operator_namespace, std::string(kOperatorPods)});
+  return first != pods_.end() && IsOperatorPod(first->first);
 }
 
 void History::AddPod(const Commit& commit, const Writer& writer) {
   if (!commit.after) {
-    pods_.erase(commit.key);
+    const bool known = pods_.erase(commit.key) > 0;
+    if (known && IsOperatorPod(commit.key) && !HasOperatorPod()) operator_ended_ = commit.at;
     return;
   }
+  if (IsOperatorPod(commit.key)) operator_ended_ = Time::max();
   const Json& pod = *commit.after;
   PodLife& life = pods_[commit.key];
   std::string uid = kube::StringAt(pod, "metadata.uid");

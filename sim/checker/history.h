@@ -93,7 +93,8 @@ class History {
 
  private:
   void AddPod(const Commit& commit, const Writer& writer);
-  void AddOperatorPod(const Commit& commit);
+  bool IsOperatorPod(const kube::ObjectKey& pod) const;
+  bool HasOperatorPod() const;
   void AddConfig(const Commit& commit);
   void AddLease(const Commit& commit);
   void AddAnnouncements(const Commit& commit);
@@ -114,7 +115,6 @@ class History {
   // The versions of changes of configurations that were not announced.
   std::set<uint64_t> unannounced_;
   Timeline<bool> controller_available_{false};
-  std::set<std::string> operator_pods_;  // names
   Time operator_ended_ = Time::max();
   std::vector<Time> leader_changes_;
   std::string leader_;

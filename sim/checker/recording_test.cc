@@ -118,22 +118,25 @@ TEST(RecordingTest, WriteThatChangesNothingIsNotTheWriter) {
   EXPECT_EQ(recording.Commits()[0].user, kUser);
 }
 
-TEST(RecordingTest, UpdateThatChangesNothingHasNotMarkedThePod) {
-  Json pod = At(Pod("web"), 5), deleting = At(Pod("web"), 7);
+// Watches deliver the pod web, and that it is being deleted. Returns it.
+Json AddMarked(Recording& recording) {
+  Json deleting = At(Pod("web"), 7);
   deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
-  Recording recording;
-  recording.AddWatched("", "pods", "ADDED", pod, 1s);
+  recording.AddWatched("", "pods", "ADDED", At(Pod("web"), 5), 1s);
   recording.AddWatched("", "pods", "MODIFIED", deleting, 2s);
+  return deleting;
+}
+
+TEST(RecordingTest, UpdateThatChangesNothingHasNotMarkedThePod) {
+  Recording recording;
+  const Json deleting = AddMarked(recording);
   recording.AddAudit(Audit(kController, "update", deleting));
   EXPECT_EQ(recording.Commits()[1].user, "");
 }
 
 TEST(RecordingTest, DeletionsOfACollectionHaveAWriter) {
-  Json pod = At(Pod("web"), 5), deleting = At(Pod("web"), 7);
-  deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   Recording recording;
-  recording.AddWatched("", "pods", "ADDED", pod, 1s);
-  recording.AddWatched("", "pods", "MODIFIED", deleting, 2s);
+  const Json deleting = AddMarked(recording);
   recording.AddWatched("", "pods", "DELETED", At(deleting, 9), 3s);
   recording.AddAudit(Audit(kUser, "deletecollection", {{"items", Json::array({deleting})}}, ""));
   std::vector<Commit> commits = recording.Commits();

@@ -29,7 +29,6 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-# The sanitizers are first, those that need kind are last.
 readonly parts=(asan tsan fuzz neighbours chaos kind install)
 # Their minutes on two cores, with the compilation of a large change. asan and tsan, which take
 # longer, are stopped at the deadline and go on in the next run: what they need to get further.
@@ -288,11 +287,11 @@ run_kind() { kind_tier all_kind_test; }
 run_rotation() {
   # The last minutes are for what a stopped part leaves running, and the sum.
   deadline=$((started + (ci_minutes - 5) * 60))
-  local left=("${part_minutes[@]}") choice part first i
-  [[ ${SKIP_KIND:-} != 1 ]] || left=("${left[@]:0:5}")
+  local left=("${part_minutes[@]}") choice part first
+  [[ ${SKIP_KIND:-} != 1 ]] || leave_out kind install
   if [[ $(free_gigabytes) -lt $sanitizer_gigabytes ]]; then
     say "rotation: without asan and tsan, which need $sanitizer_gigabytes GB of disk"
-    left=("${left[@]:2}")
+    leave_out asan tsan
   fi
   while [[ ${#left[@]} -gt 0 && -z $stopped ]]; do
     mapfile -t choice < <(python3 e2e/rotation.py --state="$rotation_state" \
@@ -305,10 +304,17 @@ run_rotation() {
     if is_due_again "${sum[@]:first}"; then
       python3 e2e/rotation.py --state="$rotation_state" --failed="$part"
     fi
-    for ((i = ${#left[@]} - 1; i >= 0; --i)); do
-      [[ ${left[i]} != "$part="* ]] || left=("${left[@]:0:i}" "${left[@]:i + 1}")
-    done
+    leave_out "$part"
   done
+}
+
+# leave_out PART... - removes these from run_rotation's `left`.
+leave_out() {
+  local kept=() one
+  for one in "${left[@]}"; do
+    [[ " $* " == *" ${one%%=*} "* ]] || kept+=("$one")
+  done
+  left=("${kept[@]}")
 }
 
 # is_due_again RESULT... - whether a part of the rotation was stopped or failed; its results, as

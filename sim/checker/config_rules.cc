@@ -68,6 +68,9 @@ void ConfigRules::CheckAnnounced(const Commit& commit, const History& history,
   const Json* before = commit.before ? kube::Find(*commit.before, "spec") : nullptr;
   const Json* after = kube::Find(*commit.after, "spec");
   if (before != nullptr && after != nullptr && *before == *after) return;  // its deletion begins
+  // Its Lease may be gone already, and none can be created. It has no new pods.
+  const auto* its_namespace = history.NamespaceOf(commit.key.ns);
+  if (its_namespace != nullptr && its_namespace->Latest().deleting) return;
   std::optional<Time> announced =
       history.AnnouncedAt(commit.key.ns, kube::StringAt(*commit.after, "metadata.uid"),
                           kube::IntAt(*commit.after, "metadata.generation", 1));

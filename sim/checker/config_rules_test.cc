@@ -52,6 +52,13 @@ TEST_F(ConfigRulesTest, ConfigThatCannotBeAnnounced) {
   EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
 }
 
+TEST_F(ConfigRulesTest, ConfigOfANamespaceThatIsDeleted) {
+  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+  run_.SetNamespace("shop", Json::object(), /*deleting=*/true);
+  run_.SetConfig("arm", Prefers({{"arm64", 25}}), /*announced=*/false);
+  EXPECT_THAT(run_.Found(), IsEmpty()) << run_.Described();
+}
+
 TEST_F(ConfigRulesTest, StoredTooSoonAfterTheAnnouncement) {
   run_.facts().timing.announced_ahead = 10s;  // SetConfig() waits for less
   run_.SetConfig("arm", Prefers({{"arm64", 75}}));

@@ -144,9 +144,10 @@ class Judge {
 
   void JudgeClusterPreferences() {
     Alternatives preferences, tolerations;
-    // The shard's work is done for a pod that has no cluster gate any more, or that a program has
-    // removed the local gate of.
-    bool with_shard = life_.local_done;
+    // The shard's work is done for a pod whose local gate it has removed, unless somebody has
+    // removed the mark (docs/protocol.md, T6).
+    bool with_shard =
+        life_.local_done && LabelOf(change_.before, api::kLocalGateLabel) == api::kRemoved;
     bool only_local = !HasGate(change_.before, api::kClusterGate);
     SharedConfigs snapshots = configs_;
     static const NamespaceConfigs kNone;

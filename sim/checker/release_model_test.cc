@@ -107,6 +107,21 @@ TEST_F(ReleaseModel, ConfigIsNotAppliedAgainAfterTheShard) {
       << run_.Described();
 }
 
+TEST_F(ReleaseModel, ConfigIsAppliedAgainIfAUserRemovesTheMarkOfTheShard) {
+  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+  Json pod = run_.CreatePod(Pod("web"), true);
+  pod = run_.WritePod(
+      kShardOfShop,
+      WithoutGate(Preferring(pod, "arm64", 75, "PodPlacementConfig-arm"), api::kLocalGate));
+  run_.SetConfig("amd", Prefers({{"amd64", 5}}, 1));
+  run_.Advance(1min);
+  pod["metadata"]["labels"].erase(std::string(api::kLocalGateLabel));
+  pod = run_.WritePod(kUser, pod);
+  EXPECT_THAT(Controller(Required(Preferring(pod, "amd64", 5, "PodPlacementConfig-amd"), kBoth)),
+              IsEmpty())
+      << run_.Described();
+}
+
 TEST_F(ReleaseModel, ConfigIsAppliedAfterTheOperatorRemovedTheLocalGate) {
   run_.SetConfig("old", Prefers({{"arm64", 75}}));
   run_.Advance(1min);

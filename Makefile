@@ -24,7 +24,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
 .PHONY: attacks sim sim-defects
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
-.PHONY: test-neighbours chaos chaos-page soak
+.PHONY: test-neighbours test-long chaos chaos-page soak
 .PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
@@ -94,6 +94,9 @@ test-tsan: setup ## Run unit and integration tests with ThreadSanitizer
 
 test-neighbours: setup ## Run flows with other products, which are built from their Go modules
 	@e2e/test.sh neighbours
+
+test-long: setup ## Run flows on a real API server that wait for minutes
+	@e2e/test.sh long
 
 test-kind: setup ## Run all flows that can run on kind
 	@e2e/test.sh kind

@@ -55,7 +55,7 @@ readonly testlogs
 
 readonly flows=//e2e:integration_test
 attack "eleven large PodPlacementConfigs of one user, then every budget full" \
-  $flows 'MemoryBudgetsFlow.*'
+  //e2e:long_flows_test 'MemoryBudgetsFlow.*'
 attack "pods with 40,000 owners, tolerations, containers, labels" $flows 'ConditionCostFlow.*'
 attack "pods that the policy webhook merges at great cost" \
   //scheduling-policies/webhook:turns_test '*'

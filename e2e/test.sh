@@ -5,6 +5,7 @@
 # `N passed, N failed`, of all parts; the exit code is 0 if none failed.
 #
 #   basic       (the default) unit tests, integration tier, and what only a kind cluster shows
+#   long        flows of the integration tier that wait for minutes
 #   install     every way to install operator and fleet on kind; the integration tier of the fleet
 #   neighbours  flows with other products, Kyverno and Karpenter, on the integration tier
 #   fuzz        guided fuzzing of all parsers of untrusted bytes
@@ -29,10 +30,10 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-readonly parts=(asan tsan fuzz neighbours chaos kind install)
+readonly parts=(asan tsan long fuzz neighbours chaos kind install)
 # Their minutes on two cores, with the compilation of a large change. asan and tsan, which take
 # longer, are stopped at the deadline and go on in the next run: what they need to get further.
-readonly part_minutes=(asan=20 tsan=20 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
+readonly part_minutes=(asan=20 tsan=20 long=12 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
 readonly ci_minutes=90
 # Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
 readonly sanitizer_gigabytes=55
@@ -43,7 +44,8 @@ started=${CI_STARTED:-$(date +%s)}
 
 # Two at once, each of which needs two thirds of a processor. More of them would delay each other on
 # two processors, and flows with deadlines could fail.
-readonly control_planes=(--test_tag_filters=control-plane --local_test_jobs=2 --jobs=2)
+readonly two_at_once=(--local_test_jobs=2 --jobs=2)
+readonly control_planes=(--test_tag_filters=control-plane,-long "${two_at_once[@]}")
 readonly fleet_tests=//fleet/...
 readonly asan=(--config=asan --config=ubsan)
 readonly tsan=(--config=tsan)
@@ -132,17 +134,17 @@ sanitized() {
   say "unit tests, $name"
   bazel_test "$name" "$@" --build_tests_only --test_tag_filters=-control-plane //...
   say "integration tier, $name"
-  bazel_test "$name-integration" "$@" --build_tests_only "${control_planes[@]}" //...
+  bazel_test "$name-integration" "$@" --build_tests_only --test_tag_filters=control-plane \
+    "${two_at_once[@]}" //...
   used_rights "$name-rights" "$@"
 }
 
-# Whether the fleet or what it is built on differs from the commit of a day ago, or there is no such
-# commit in this clone.
+# Whether the fleet differs from the commit of a day ago, or there is no such commit in this clone.
 fleet_changed() {
   local base
   base=$(git rev-list --max-count=1 --before='1 day ago' HEAD 2>/dev/null) || return 0
   [[ -n $base ]] || return 0
-  git diff --quiet "$base" -- fleet kube api placement deploy e2e/cluster_harness || return 0
+  git diff --quiet "$base" -- fleet || return 0
   say "SKIPPED: tests of the fleet (no change since a day; the part install runs them)"
   return 1
 }
@@ -246,6 +248,12 @@ run_install() {
   fleet_integration
   install_flows
   fleet_flows
+}
+
+run_long() {
+  use_control_plane
+  say "long flows"
+  bazel_test long --test_tag_filters=long "${two_at_once[@]}" //...
 }
 
 run_fuzz() {

@@ -36,7 +36,7 @@ readonly parts=(asan tsan long fuzz neighbours chaos kind install)
 readonly part_minutes=(asan=20 tsan=20 long=12 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
 readonly ci_minutes=90
 # Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
-readonly sanitizer_gigabytes=55
+readonly sanitizer_gigabytes=15
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
 deadline= # of the rotation, in seconds since 1970; empty: none
 stopped=  # not empty: a part was stopped at the deadline

@@ -139,12 +139,13 @@ sanitized() {
   used_rights "$name-rights" "$@"
 }
 
-# Whether the fleet differs from the commit of a day ago, or there is no such commit in this clone.
+# Whether the fleet or its client library differs from the commit of a day ago, or there is no such
+# commit in this clone.
 fleet_changed() {
   local base
   base=$(git rev-list --max-count=1 --before='1 day ago' HEAD 2>/dev/null) || return 0
   [[ -n $base ]] || return 0
-  git diff --quiet "$base" -- fleet || return 0
+  git diff --quiet "$base" -- fleet kube || return 0
   say "SKIPPED: tests of the fleet (no change since a day; the part install runs them)"
   return 1
 }

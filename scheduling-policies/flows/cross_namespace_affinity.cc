@@ -3,6 +3,7 @@
 // add (scheduling-policies/merge.h) look at the namespaces that they say, survive both gates, and
 // count for the quota scope CrossNamespacePodAffinity.
 #include "e2e/cluster_harness/process_cluster.h"
+#include "kube/client/typed.h"
 #include "kube/types/object_fields.h"
 #include "scheduling-policies/flows/policy_flow.h"
 #include "scheduling-policies/merge.h"
@@ -46,8 +47,35 @@ Condition RunsOn(const std::string& pod, const std::string& node) {
   return OfPod(pod, "runs on " + node, [node](const Json& json) { return NodeOf(json) == node; });
 }
 
+bool HasRequiredTerms(const Json& pod) {
+  return kube::Find(pod,
+                    "spec.affinity.podAntiAffinity."
+                    "requiredDuringSchedulingIgnoredDuringExecution") != nullptr;
+}
+
+// Pods of an earlier flow, whose namespace is being deleted. The scheduler does not try a pod again
+// at once when a pod is gone whose anti-affinity kept it from a node.
+Condition NoDatabaseAnywhere() {
+  return {.name = "no namespace has a pod with required anti-affinity or app=db",
+          .holds = [](Scene& scene) -> Result<> {
+            Cluster& cluster = scene.cluster();
+            auto pods =
+                cluster.Run(kube::ListObjects(cluster.client(), kPods, kube::ListOptions()));
+            if (!pods) return pods.error();
+            for (const kube::Unstructured& pod : pods->items) {
+              if (LabelOf(pod.body(), "app") == "db" || HasRequiredTerms(pod.body()))
+                return Error::NotFound("there is " + kube::KeyOf(pod).ToString());
+            }
+            return Ok();
+          }};
+}
+
 class CrossNamespaceAffinityFlow : public PolicyFlow {
  protected:
+  void SetUp() override {
+    PolicyFlow::SetUp();
+    Flow(scene(), "earlier flows are over").Await(NoDatabaseAnywhere());
+  }
   void TearDown() override {
     if (restarted_) {
       Result<> as_before = RestartApiServer({});

@@ -53,6 +53,14 @@ const std::vector<UnusedRight> kUnusedByFlows = {
     {"multiarch-tuning-operator: use securitycontextconstraints.security.openshift.io",
      "OpenShift's admission uses it"},
     {"pod-placement-controller: use securitycontextconstraints.security.openshift.io", "the same"},
+    {"pod-placement-policy-web-hook: create tokenreviews.authentication.k8s.io",
+     "the flow of alerts, of the part `long`, reads its metrics"},
+    {"pod-placement-policy-web-hook: create subjectaccessreviews.authorization.k8s.io", "the same"},
+    {"pod-placement-ephemeral-containers-web-hook: create tokenreviews.authentication.k8s.io",
+     "the same"},
+    {"pod-placement-ephemeral-containers-web-hook: create "
+     "subjectaccessreviews.authorization.k8s.io",
+     "the same"},
     {"multiarch-tuning-operator: watch secrets",
      "granted to the controller, for the Secret of globalPullSecretRef"},
     {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "

@@ -254,7 +254,7 @@ run_install() {
 run_long() {
   use_control_plane
   say "long flows"
-  bazel_test long --test_tag_filters=long "${two_at_once[@]}" //...
+  bazel_test long --build_tests_only --test_tag_filters=long "${two_at_once[@]}" //...
 }
 
 run_fuzz() {

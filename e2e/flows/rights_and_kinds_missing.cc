@@ -160,7 +160,7 @@ TEST_F(MissingFlow, AllRightsAreTakenAway) {
   flow.Do(Create(MakePod("web").Image(Image("demo/multi:1")))).Await(Ungated("web"));
   // The operator's watches go on; its own requests are refused.
   flow.Do(ChangeTheControllersDeployment())
-      .Await(OperatorLogs("cannot patch resource \"deployments\""))
+      .Await(OperatorLogs("deployments.apps \"pod-placement-controller\" is forbidden"))
       .Do(Create(kClusterRoleBindings, again))
       .Await(OperatorMay("create", "configmaps", true))
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))

@@ -7,6 +7,3 @@ CONTROL_PLANE_TAGS = [
     "control-plane",
     "local",
 ]
-
-# Flows that wait for minutes: e2e/test.sh runs them in the part `long`, not with every change.
-LONG_FLOWS_TAGS = CONTROL_PLANE_TAGS + ["long"]

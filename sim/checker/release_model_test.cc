@@ -28,6 +28,16 @@ class ReleaseModel : public testing::Test {
     run_.WritePod(kController, WithoutGate(std::move(pod), api::kClusterGate));
     return run_.Found();
   }
+  // A pod that the shard has released with the config "arm"; then "amd" was created.
+  Json ReleasedBeforeAmd() {
+    run_.SetConfig("arm", Prefers({{"arm64", 75}}));
+    Json pod = run_.CreatePod(Pod("web"), true);
+    pod = run_.WritePod(
+        kShardOfShop,
+        WithoutGate(Preferring(pod, "arm64", 75, "PodPlacementConfig-arm"), api::kLocalGate));
+    run_.SetConfig("amd", Prefers({{"amd64", 5}}, 1));
+    return pod;
+  }
 
   TestRun run_;
 };
@@ -96,24 +106,14 @@ TEST_F(ReleaseModel, ConfigIsAppliedToAPodWithoutLocalGate) {
 }
 
 TEST_F(ReleaseModel, ConfigIsNotAppliedAgainAfterTheShard) {
-  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
-  Json pod = run_.CreatePod(Pod("web"), true);
-  pod = run_.WritePod(
-      kShardOfShop,
-      WithoutGate(Preferring(pod, "arm64", 75, "PodPlacementConfig-arm"), api::kLocalGate));
-  run_.SetConfig("amd", Prefers({{"amd64", 5}}, 1));
+  Json pod = ReleasedBeforeAmd();
   EXPECT_THAT(Controller(Required(Preferring(pod, "amd64", 5, "PodPlacementConfig-amd"), kBoth)),
               ElementsAre("I4"))
       << run_.Described();
 }
 
 TEST_F(ReleaseModel, ConfigIsAppliedAgainIfAUserRemovesTheMarkOfTheShard) {
-  run_.SetConfig("arm", Prefers({{"arm64", 75}}));
-  Json pod = run_.CreatePod(Pod("web"), true);
-  pod = run_.WritePod(
-      kShardOfShop,
-      WithoutGate(Preferring(pod, "arm64", 75, "PodPlacementConfig-arm"), api::kLocalGate));
-  run_.SetConfig("amd", Prefers({{"amd64", 5}}, 1));
+  Json pod = ReleasedBeforeAmd();
   run_.Advance(1min);
   pod["metadata"]["labels"].erase(std::string(api::kLocalGateLabel));
   pod = run_.WritePod(kUser, pod);

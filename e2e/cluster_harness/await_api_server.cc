@@ -2,35 +2,18 @@
 #include "e2e/cluster_harness/await_api_server.h"
 
 #include <chrono>
-#include <string>
 
 namespace e2e {
 
 using namespace std::chrono_literals;
-using kube::Ok;
 using kube::Result;
-
-namespace {
-
-// On a busy machine, these end because no API server was healthy within ten seconds; a kubelet
-// would start them again.
-Result<> RestartControllers(ControlPlane& plane) {
-  for (const std::string& program : plane.Ended()) {
-    if (program != "kube-controller-manager" && program != "kube-scheduler") continue;
-    Result<> started = plane.Restart(program);
-    if (!started) return started;
-  }
-  return Ok();
-}
-
-}  // namespace
 
 Result<> AwaitApiServer(Cluster& cluster, ControlPlane& plane) {
   auto deadline = cluster.clock().Now() + cluster.timeout();
   while (true) {
     kube::ApiRequest request{.target = "/readyz", .accept = "*/*", .timeout = 2s};
     auto answer = cluster.Run(cluster.client().Call(std::move(request)));
-    Result<> restarted = RestartControllers(plane);
+    Result<> restarted = plane.RestartControllers();
     if (answer || !restarted) return restarted;
     Result<> running = plane.AllRun();
     if (!running) return running.error();

@@ -17,6 +17,8 @@ using kube::Result;
 
 namespace {
 
+constexpr char kControllerManager[] = "kube-controller-manager";
+constexpr char kScheduler[] = "kube-scheduler";
 constexpr std::string_view kServiceNetwork = "10.96.0.0/16";
 // In --token-auth-file. Only processes in this network namespace reach the API server.
 constexpr std::string_view kAdminToken = "integration-test-admin";
@@ -117,15 +119,14 @@ Result<> ControlPlane::StartEtcd(size_t member) {
 
 Result<> ControlPlane::StartPodControllers() {
   std::string kubeconfig = admin_kubeconfig();
-  Result<> started =
-      StartProgram("kube-controller-manager",
-                   {"--kubeconfig=" + options_.folder + "/controllers.kubeconfig",
-                    "--leader-elect=false", "--controllers=" + std::string(kControllers),
-                    "--service-account-private-key-file=" + options_.folder + "/sa.key",
-                    "--root-ca-file=" + ca_file(), "--kube-api-qps=300", "--kube-api-burst=600",
-                    "--bind-address=" + options_.address});
+  Result<> started = StartProgram(
+      kControllerManager, {"--kubeconfig=" + options_.folder + "/controllers.kubeconfig",
+                           "--leader-elect=false", "--controllers=" + std::string(kControllers),
+                           "--service-account-private-key-file=" + options_.folder + "/sa.key",
+                           "--root-ca-file=" + ca_file(), "--kube-api-qps=300",
+                           "--kube-api-burst=600", "--bind-address=" + options_.address});
   if (!started) return started;
-  return StartProgram("kube-scheduler",
+  return StartProgram(kScheduler,
                       {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--kube-api-qps=300",
                        "--kube-api-burst=600", "--bind-address=" + options_.address});
 }
@@ -331,6 +332,15 @@ std::vector<std::string> ControlPlane::Ended() {
     if (program->ExitStatus()) ended.push_back(name);
   }
   return ended;
+}
+
+Result<> ControlPlane::RestartControllers() {
+  for (const std::string& program : Ended()) {
+    if (program != kControllerManager && program != kScheduler) continue;
+    Result<> started = Restart(program);
+    if (!started) return started;
+  }
+  return Ok();
 }
 
 std::map<std::string, pid_t> ControlPlane::Pids() const {

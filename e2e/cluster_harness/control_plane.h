@@ -99,6 +99,10 @@ class ControlPlane {
   // The programs that have ended although nobody killed them.
   std::vector<std::string> Ended();
 
+  // Starts kube-controller-manager and kube-scheduler again where they have ended, as a kubelet
+  // would: they end if no API server is healthy within ten seconds, as on a busy machine.
+  kube::Result<> RestartControllers();
+
   // By program name, such as "kube-apiserver".
   std::map<std::string, pid_t> Pids() const;
   // The names of the members of etcd and of the API servers: "etcd", "etcd-1", "etcd-2".

@@ -144,5 +144,20 @@ TEST_F(ControlPlaneTest, ThreeMembersOfEtcdLoseOneAndTwoApiServersShareThem) {
   EXPECT_TRUE(plane->Ended().empty());
 }
 
+TEST_F(ControlPlaneTest, ControllersThatEndedAreStartedAgain) {
+  options_.only_api_server = false;
+  auto plane = Start();
+  ASSERT_NE(plane, nullptr);
+  const std::vector<std::string> ended = {"kube-apiserver", "kube-scheduler"};
+  for (const std::string& program : ended) {
+    ASSERT_TRUE(plane->Signal(program, SIGKILL));
+  }
+  while (plane->Ended() != ended) io_.run_for(10ms);
+
+  Result<> restarted = plane->RestartControllers();
+  ASSERT_TRUE(restarted) << restarted.error();
+  EXPECT_EQ(plane->Ended(), std::vector<std::string>{"kube-apiserver"});
+}
+
 }  // namespace
 }  // namespace e2e

@@ -70,7 +70,17 @@ spec:
 
 
 def create_configs():
-    kubectl("apply", "--filename=-", text=configs())
+    """The first call waits until nodes have the rules of the webhooks' Service."""
+    def reached():
+        try:
+            return kubectl("apply", "--filename=-", text=configs())
+        except AssertionError as error:
+            if "failed to call webhook" not in str(error):
+                raise
+            print(error, flush=True)
+            return None
+
+    wait_for("the operator's webhooks are reached", reached)
     kubectl("apply", "--filename=-", text=SHARD)
     await_configs()
 

@@ -282,7 +282,8 @@ Result<> FleetCluster::Runs(const std::string& name) {
 }
 
 Result<> FleetCluster::AllRun() {
-  Result<> running = plane_->AllRun();
+  Result<> running = plane_->RestartControllers();
+  if (running) running = plane_->AllRun();
   for (auto program = programs_.begin(); running && program != programs_.end(); ++program)
     running = Runs(program->first);
   return running;

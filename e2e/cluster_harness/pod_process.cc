@@ -71,7 +71,7 @@ boost::asio::awaitable<void> PodProcess::Run() {
     }
     if (process_ != nullptr && (!ready_ || now >= next_probe)) {
       Result<bool> answered = co_await Probe();
-      ready_ = answered.has_value() && *answered && process_ != nullptr;
+      SetReady(answered.has_value() && *answered && process_ != nullptr);
       next_probe = now + kProbeReadyEvery;
     }
     Result<> reported = co_await Report();
@@ -182,13 +182,19 @@ Async<bool> PodProcess::Probe() {
   co_return status.has_value() && *status >= 200 && *status < 400;
 }
 
+void PodProcess::SetReady(bool ready) {
+  if (ready_ == ready && !ready_since_.empty()) return;
+  ready_ = ready;
+  ready_since_ = kube::FormatTime(clock_.WallNow());
+}
+
 void PodProcess::ReapIfEnded() {
   if (process_ == nullptr || !process_->ExitStatus()) return;
   exits_.push_back(*process_->ExitStatus());
   waiting_for_ = "CrashLoopBackOff";
   waiting_message_ = "the process ended with status " + std::to_string(*process_->ExitStatus());
   process_.reset();
-  ready_ = false;
+  SetReady(false);
   auto delay =
       std::min<kube::Duration>(kFirstRestart * (1 << std::min(restarts_, 10)), kLastRestart);
   start_after_ = clock_.Now() + delay;
@@ -248,6 +254,8 @@ Json PodProcess::Status() const {
   Json conditions = Json::array({{{"type", "Initialized"}, {"status", "True"}},
                                  {{"type", "ContainersReady"}, {"status", yes_no}},
                                  {{"type", "Ready"}, {"status", yes_no}}});
+  // A Deployment with minReadySeconds counts from it.
+  if (!ready_since_.empty()) conditions.back()["lastTransitionTime"] = ready_since_;
   Json container_status = {{"name", container()["name"]},
                            {"image", container()["image"]},
                            {"imageID", container()["image"]},

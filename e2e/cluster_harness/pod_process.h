@@ -74,6 +74,7 @@ class PodProcess {
   std::map<std::string, std::string> Environment() const;
   kube::Async<> Stop();
   kube::Async<bool> Probe();
+  void SetReady(bool ready);
   void ReapIfEnded();
   kube::Async<> Report();
   Json Status() const;
@@ -93,6 +94,7 @@ class PodProcess {
   std::string waiting_for_ = "ContainerCreating";
   std::string waiting_message_;
   bool ready_ = false;
+  std::string ready_since_;  // or not ready since
   int restarts_ = 0;
   std::optional<std::chrono::seconds> grace_;
   bool deleted_ = false;

@@ -68,6 +68,9 @@ ALLOWED = {
     "ephemeral-containers": {
         "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook"
     },
+    "image-facts": {
+        "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook"
+    },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},

@@ -10,6 +10,7 @@
 #include "inspection/base/reference.h"
 #include "inspection/cloud/cloud_credentials.h"
 #include "inspection/cloud/new_exchanges.h"
+#include "inspection/config/fingerprint.h"
 #include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/image_reader.h"
@@ -202,6 +203,16 @@ class Inspector final : public ImageInspector {
     return identities.empty() ? key : key + " " + Sha256Digest(identities);
   }
 
+  void Restore(const PublicImage& image, kube::Duration age) override {
+    Result<Reference> reference = Reference::Parse(image.image);
+    if (!reference) return;
+    // As the keys of a query for a container without credentials.
+    generation_->images.Put(image.digest, image.platforms);
+    generation_->tags.Put(reference->ToString(), {image.digest, clock_.Now() - age});
+  }
+
+  std::string Configuration() const override { return Fingerprint(config_); }
+
   Result<void> SetConfig(InspectorConfig config) override {
     if (config == config_) return kube::Ok();
     Result<RegistriesConfig> registries = RegistriesConfig::Parse(config.registries_conf);
@@ -382,6 +393,9 @@ class Inspector final : public ImageInspector {
       co_return StaleOr(image.error(), *generation, key, query);
     }
     generation->tags.Put(key, {image->digest, clock_.Now()});
+    bool is_public = query.use == Use::kContainer && query.CredentialIdentities().empty();
+    if (is_public && options_.learned && generation == generation_)
+      options_.learned({query.reference.ToString(), image->digest, image->platforms});
     co_return Inspected{std::move(image->platforms)};
   }
 

@@ -51,6 +51,13 @@ struct Inspected {
   std::string stale = {};
 };
 
+// What a registry has said about an image for containers to a request without credentials.
+struct PublicImage {
+  std::string image;   // Reference::ToString()
+  std::string digest;  // of the manifest or index
+  placement::SharedPlatforms platforms;
+};
+
 struct InspectorOptions {
   // Timeout for one inspection, all requests and retries together.
   std::chrono::milliseconds timeout = kInspectionTimeout;
@@ -66,6 +73,8 @@ struct InspectorOptions {
   AccountTokens* account_tokens = nullptr;
   // Registries of clouds that are read with this process's own identity.
   CloudOptions cloud;
+  // Called with each answer about a public image, also if it is as before. May be empty.
+  std::function<void(PublicImage)> learned;
   // Called with a line of text for each request and each choice of a mirror or credential; never
   // with a secret. May be empty.
   std::function<void(const std::string&)> trace;
@@ -86,6 +95,12 @@ class ImageInspector {
   // configuration, with the same credentials for the places where it is looked for. Other keys
   // after each change of the configuration, which may change these places.
   virtual std::string SharingKey(const ImageRequest& request) const = 0;
+
+  // Puts into the cache what another inspector has learned under the same configuration, `age` ago.
+  virtual void Restore(const PublicImage& image, kube::Duration age) = 0;
+  // Identifies the configuration: equal for configurations under which a public image is read from
+  // the same places. Not empty.
+  virtual std::string Configuration() const = 0;
 
   // Replaces the configuration and drops all that was cached under the previous one. kInvalid says
   // what does not parse; the previous configuration stays in use then.

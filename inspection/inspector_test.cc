@@ -41,6 +41,7 @@ class InspectorTest : public RegistryFixture {
     InspectorOptions options;
     options.timeout = 10s;
     options.account_tokens = &tokens_;
+    options.learned = [this](PublicImage image) { learned_.push_back(std::move(image)); };
     options.trace = [this](const std::string& line) { trace_.push_back(line); };
     inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
     config_.registries_conf = InsecureRegistriesConf(registry_.host());
@@ -50,6 +51,7 @@ class InspectorTest : public RegistryFixture {
     registry_.PutIndex("known", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
     EXPECT_THAT(Inspect("known:1"), IsOk());
     registry_.ClearLog();
+    learned_.clear();
   }
 
   ImageRequest Request(const std::string& image) const {
@@ -67,6 +69,7 @@ class InspectorTest : public RegistryFixture {
   FakeAccountTokens tokens_;
   InspectorConfig config_;
   std::vector<std::string> trace_;
+  std::vector<PublicImage> learned_;
   std::unique_ptr<ImageInspector> inspector_;
 };
 
@@ -130,6 +133,78 @@ TEST_F(InspectorTest, AlwaysPullCostsOneHeadIfTheTagHasNotMoved) {
   registry_.ClearLog();
   ASSERT_THAT(Inspect(always), IsOk());
   EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
+}
+
+TEST_F(InspectorTest, EachAnswerAboutAPublicImageIsLearned) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  ImageRequest always = Request("app:1");
+  always.always_pull = true;
+  ASSERT_THAT(Inspect(always), IsOk());
+  ASSERT_EQ(learned_.size(), 1U);
+  EXPECT_EQ(learned_[0].image, registry_.host() + "/app:1");
+  EXPECT_EQ(learned_[0].digest.size(), std::string("sha256:").size() + 64);
+  EXPECT_THAT(learned_[0].platforms->platforms, ElementsAre(placement::Platform{"linux", "s390x"}));
+  // From the cache: nothing new.
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  EXPECT_EQ(learned_.size(), 1U);
+  // The registry was asked again.
+  ASSERT_THAT(Inspect(always), IsOk());
+  ASSERT_EQ(learned_.size(), 2U);
+  EXPECT_EQ(learned_[1].digest, learned_[0].digest);
+
+  std::string by_digest = "app@" + learned_[0].digest;
+  ASSERT_THAT(Inspect("other/" + by_digest), IsOk());
+  EXPECT_EQ(learned_.size(), 2U) << "no registry was asked";
+}
+
+TEST_F(InspectorTest, NothingIsLearnedOfVolumesAndFailures) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  ImageRequest volume = Request("app:1");
+  volume.use = Use::kVolume;
+  ASSERT_THAT(Inspect(volume), IsOk());
+  EXPECT_FALSE(Inspect("absent:1"));
+  EXPECT_THAT(learned_, IsEmpty());
+}
+
+TEST_F(InspectorTest, WhatIsReadWithCredentialsIsNotLearned) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  ImageRequest request = Request("app:1");
+  request.keyring = KeyringFor("user", "password");
+  ASSERT_THAT(Inspect(request), IsOk());
+  EXPECT_THAT(learned_, IsEmpty());
+  // Credentials for another registry are not used.
+  request.keyring = NewKeyring("other.example", "user", "password");
+  ASSERT_THAT(Inspect(request), IsOk());
+  EXPECT_EQ(learned_.size(), 1U);
+}
+
+TEST_F(InspectorTest, WhatWasLearnedIsRestored) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  ASSERT_EQ(learned_.size(), 1U);
+  const PublicImage image = learned_[0];
+  const std::string configuration = inspector_->Configuration();
+
+  inspector_ = NewImageInspector(io_.get_executor(), clock_, {});
+  EXPECT_NE(inspector_->Configuration(), configuration);
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_EQ(inspector_->Configuration(), configuration);
+  registry_.ClearLog();
+  inspector_->Restore(image, kTagLifetime - 1s);
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("s390x"));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+
+  // An older one costs a HEAD.
+  inspector_->Restore(image, kTagLifetime);
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("s390x"));
+  EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
+
+  // And none while the registry fails, but its age is told.
+  inspector_->Restore(image, 2h);
+  registry_.InjectFault("app/", Fault::kBroken);
+  Result<Inspected> stale = kube::Run(io_, inspector_->Inspect(Request("app:1")));
+  ASSERT_THAT(stale, IsOk());
+  EXPECT_THAT(stale->stale, HasSubstr("was read 120 minutes ago"));
 }
 
 TEST_F(InspectorTest, AMovedTagIsDetected) {

@@ -10,6 +10,7 @@
 #include "kube/client/read_file.h"
 #include "kube/http/field.h"
 #include "kube/http/url.h"
+#include "kube/types/unstructured.h"
 
 namespace inspection {
 namespace {
@@ -267,6 +268,20 @@ Result<std::vector<PullSource>> ContainerdHosts::Expand(PullSource source, bool 
     return Error::Invalid("hosts.toml of " + source.registry + " allows no host");
   if (!server_named) sources.push_back(std::move(source));
   return sources;
+}
+
+std::string ContainerdHosts::ToText() const {
+  kube::Json text = kube::Json::object();
+  for (const auto& [registry, folder] : folders_) {
+    kube::Json hosts = kube::Json::array();
+    for (const ContainerdHost& host : folder.hosts) {
+      hosts.push_back({host.registry, host.server, host.skip_verify, host.pull, host.resolve,
+                       host.host.scheme, host.host.path, host.host.mirrored_registry,
+                       host.host.headers, host.ca_files, host.client_files});
+    }
+    text[registry] = {std::move(hosts), folder.problem};
+  }
+  return kube::DumpJson(text);
 }
 
 }  // namespace inspection

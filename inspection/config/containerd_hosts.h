@@ -62,6 +62,9 @@ class ContainerdHosts {
   // The certificates for these hosts.
   const HostCertificates& certificates() const { return certificates_; }
 
+  // All folders, the values of headers included: equal for equal configurations. Not for a log.
+  std::string ToText() const;
+
   bool operator==(const ContainerdHosts&) const = default;
 
  private:

@@ -51,6 +51,11 @@ class FakeInspector final : public ImageInspector {
     return kube::Ok();
   }
 
+  void Restore(const PublicImage& image, kube::Duration age) override {
+    restored_.emplace_back(image, age);
+  }
+  std::string Configuration() const override { return "c" + std::to_string(generation_); }
+
   // Also ends the inspections that wait for it. The architectures are those of linux.
   void SetResult(const std::string& image, kube::Result<placement::ArchitectureSet> linux) {
     results_.insert_or_assign(image, OnLinux(linux));
@@ -85,6 +90,8 @@ class FakeInspector final : public ImageInspector {
     for (const ImageRequest& request : requests_) images.push_back(request.image);
     return images;
   }
+  // The arguments of Restore(), in order.
+  const std::vector<std::pair<PublicImage, kube::Duration>>& restored() const { return restored_; }
   // The arguments of SetConfig(), in order.
   const std::vector<InspectorConfig>& configs() const { return configs_; }
 
@@ -107,6 +114,7 @@ class FakeInspector final : public ImageInspector {
   std::set<std::string> cached_;
   std::vector<ImageRequest> requests_;
   std::vector<InspectorConfig> configs_;
+  std::vector<std::pair<PublicImage, kube::Duration>> restored_;
   kube::Notifier changed_;
 };
 

@@ -45,6 +45,11 @@ class Inspector final : public inspection::ImageInspector {
     if (request.keyring != nullptr) key += " " + request.keyring->Identity();
     return key;
   }
+  void Restore(const inspection::PublicImage& image, kube::Duration age) override {
+    known_.insert_or_assign(image.image,
+                            Known{Inspected{image.platforms}, clock_.Now() - age + kTagLifetime});
+  }
+  std::string Configuration() const override { return "c" + std::to_string(generation_); }
   Result<void> SetConfig(inspection::InspectorConfig) override {
     ++generation_;
     known_.clear();

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image-facts/fact_book.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace image_facts {
+namespace {
+
+using kube::TimePoint;
+
+constexpr std::string_view kNamePrefix = "image-facts-";
+// Of a line: the digits of its numbers, spaces, quotes and the comma.
+constexpr size_t kLineOverhead = 24;
+
+// The most that the fact adds to an object; 0 if it has no text.
+size_t BytesOf(const ImageFact& fact) {
+  std::string platforms = PlatformsToText(*fact.platforms);
+  if (platforms.empty() || fact.image.empty() || fact.image.size() > kMaxImageName) return 0;
+  return fact.image.size() + fact.digest.size() + platforms.size() + kLineOverhead;
+}
+
+bool SaysTheSame(const ImageFact& a, const ImageFact& b) {
+  return a.digest == b.digest && a.platforms->every == b.platforms->every &&
+         a.platforms->platforms == b.platforms->platforms;
+}
+
+}  // namespace
+
+FactBook::FactBook(FactLimits limits) : limits_(limits), objects_(limits.objects) {}
+
+std::string FactBook::NameOf(size_t object) {
+  return std::string(kNamePrefix) + std::to_string(object);
+}
+
+std::optional<size_t> FactBook::ObjectOf(const std::string& name) const {
+  if (!name.starts_with(kNamePrefix)) return std::nullopt;
+  std::string_view digits = std::string_view(name).substr(kNamePrefix.size());
+  size_t object = 0;
+  auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), object);
+  bool valid = failure == std::errc() && NameOf(object) == name && object < objects_.size();
+  return valid ? std::optional(object) : std::nullopt;
+}
+
+void FactBook::SetDue(size_t object, TimePoint due) {
+  std::optional<TimePoint>& current = objects_[object].due;
+  current = current ? std::min(*current, due) : due;
+}
+
+const ImageFact* FactBook::Find(std::string_view image) const {
+  auto found = facts_.find(image);
+  return found == facts_.end() ? nullptr : &found->second->fact;
+}
+
+bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now) {
+  std::string owner = ns;
+  if (auto found = facts_.find(fact.image); found != facts_.end()) {
+    Held& held = *found->second;
+    if (SaysTheSame(held.fact, fact)) {
+      held.fact.read = std::max(held.fact.read, fact.read);
+      SetDue(held.object, now + limits_.again);
+      return true;
+    }
+    // It may be larger than before, and not fit where it was.
+    owner = held.ns;
+    Erase(fact.image, now);
+  }
+  size_t bytes = BytesOf(fact);
+  if (bytes == 0 || bytes > std::min(limits_.object_bytes, limits_.namespace_bytes)) return false;
+  std::optional<size_t> object = MakeRoom(bytes, owner, now);
+  if (!object) return false;
+  Insert(std::move(fact), bytes, owner, *object);
+  SetDue(*object, now);
+  return true;
+}
+
+void FactBook::Use(std::string_view image, const std::string& ns) {
+  auto found = facts_.find(image);
+  if (found == facts_.end()) return;
+  // A fact of an earlier leader has no owner yet.
+  Held& held = *found->second;
+  Disown(held);
+  Adopt(held, held.ns.empty() ? ns : held.ns);
+}
+
+void FactBook::Adopt(Held& held, std::string ns) {
+  Namespace& owner = namespaces_[ns];
+  owner.order.push_back(&held);
+  owner.bytes += held.bytes;
+  held.ns = std::move(ns);
+  held.use = std::prev(owner.order.end());
+}
+
+void FactBook::Disown(const Held& held) {
+  auto owner = namespaces_.find(held.ns);
+  owner->second.bytes -= held.bytes;
+  owner->second.order.erase(held.use);
+  if (owner->second.order.empty()) namespaces_.erase(owner);
+}
+
+void FactBook::Erase(std::string_view image, TimePoint now) {
+  auto found = facts_.find(image);
+  if (found == facts_.end()) return;
+  const Held& held = *found->second;
+  Disown(held);
+  Object& object = objects_[held.object];
+  object.bytes -= held.bytes;
+  object.facts.erase(&held);
+  bytes_ -= held.bytes;
+  SetDue(held.object, now);
+  facts_.erase(found);
+}
+
+void FactBook::Insert(ImageFact fact, size_t bytes, const std::string& ns, size_t object) {
+  auto held =
+      std::make_unique<Held>(Held{.fact = std::move(fact), .bytes = bytes, .object = object});
+  Adopt(*held, ns);
+  objects_[object].facts.insert(held.get());
+  objects_[object].bytes += bytes;
+  bytes_ += bytes;
+  std::string_view image = held->fact.image;
+  facts_[image] = std::move(held);
+}
+
+std::optional<size_t> FactBook::RoomFor(size_t bytes) const {
+  std::optional<size_t> best;
+  auto fits = [&](const Object& object) {
+    return object.bytes + bytes <= limits_.object_bytes && object.facts.size() < kMaxFactsPerObject;
+  };
+  for (size_t i = 0; i < objects_.size(); ++i) {
+    if (!fits(objects_[i])) continue;
+    // An object without facts costs one more write, and one more object in each list.
+    auto rank = [&](size_t object) {
+      const Object& o = objects_[object];
+      return std::tuple(!o.due.has_value(), o.facts.empty(), o.bytes);
+    };
+    if (!best || rank(i) < rank(*best)) best = i;
+  }
+  return best;
+}
+
+FactBook::Namespace& FactBook::Most() {
+  return std::max_element(
+             namespaces_.begin(), namespaces_.end(),
+             [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; })
+      ->second;
+}
+
+std::optional<size_t> FactBook::MakeRoom(size_t bytes, const std::string& ns, TimePoint now) {
+  auto own = namespaces_.find(ns);
+  while (own != namespaces_.end() && own->second.bytes + bytes > limits_.namespace_bytes) {
+    Erase(std::string(own->second.order.front()->fact.image), now + limits_.again);
+    own = namespaces_.find(ns);
+  }
+  std::optional<size_t> object = RoomFor(bytes);
+  while (!object && !namespaces_.empty()) {
+    Erase(std::string(Most().order.front()->fact.image), now + limits_.again);
+    object = RoomFor(bytes);
+  }
+  return object;
+}
+
+void FactBook::Restore(const ImageFacts& object, const std::string& configuration, TimePoint now) {
+  configuration_ = configuration;
+  std::optional<size_t> number = ObjectOf(object.metadata().name());
+  if (!number) return;
+  bool dropped = object.configuration != configuration;
+  if (dropped) {
+    SetDue(*number, now);
+    return;
+  }
+  for (const ImageFact& fact : object.facts) {
+    size_t bytes = BytesOf(fact);
+    const Object& to = objects_[*number];
+    const ImageFact* other = Find(fact.image);
+    if (other != nullptr && other->read < fact.read) Erase(fact.image, now);
+    if (bytes == 0 || Find(fact.image) != nullptr || to.bytes + bytes > limits_.object_bytes) {
+      SetDue(*number, now);
+      continue;
+    }
+    Insert(fact, bytes, "", *number);
+  }
+}
+
+void FactBook::Reset(const std::string& configuration, TimePoint now) {
+  configuration_ = configuration;
+  namespaces_.clear();
+  facts_.clear();
+  bytes_ = 0;
+  for (size_t i = 0; i < objects_.size(); ++i) {
+    bool stored = !objects_[i].facts.empty() || objects_[i].due;
+    objects_[i] = {};
+    if (stored) SetDue(i, now);
+  }
+}
+
+std::optional<ImageFacts> FactBook::TakeDue(TimePoint now) {
+  auto first =
+      std::min_element(objects_.begin(), objects_.end(), [](const Object& a, const Object& b) {
+        return a.due.value_or(TimePoint::max()) < b.due.value_or(TimePoint::max());
+      });
+  if (first == objects_.end() || !first->due || *first->due > now) return std::nullopt;
+  first->due.reset();
+  ImageFacts object;
+  object.mutable_metadata()->set_name(
+      NameOf(static_cast<size_t>(std::distance(objects_.begin(), first))));
+  object.configuration = configuration_;
+  object.facts.reserve(first->facts.size());
+  for (const Held* held : first->facts) object.facts.push_back(held->fact);
+  std::sort(object.facts.begin(), object.facts.end(),
+            [](const ImageFact& a, const ImageFact& b) { return a.image < b.image; });
+  return object;
+}
+
+void FactBook::Retry(const std::string& object, TimePoint now) {
+  std::optional<size_t> number = ObjectOf(object);
+  if (number) SetDue(*number, now);
+}
+
+}  // namespace image_facts

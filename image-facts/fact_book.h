@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// FactBook: the facts that the cluster controller knows, in which objects they are, and which
+// object is to be written next. Pure: the caller reads and writes the objects.
+//
+//   book.Restore(object);                      // for each that is stored
+//   book.Put(fact, "team-a", now);
+//   while (std::optional<ImageFacts> object = book.TakeDue(clock.Now())) { ... write it ... }
+//
+// A new fact gets into the object that is to be written anyway, or into the smallest one, and stays
+// there. So the new facts of a burst are one write.
+//
+// Bounds: of bytes in an object, objects, and bytes of a namespace. Beyond them, the least recently
+// used fact of the namespace that has the most goes, or of the namespace itself.
+#pragma once
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "image-facts/image_fact.h"
+#include "image-facts/image_facts.h"
+#include "kube/base/clock.h"
+
+namespace image_facts {
+
+struct FactLimits {
+  size_t objects = 64;
+  size_t object_bytes = 224 * 1024;
+  size_t namespace_bytes = 4u << 20;
+  // How long a fact that only was read again may wait for its write.
+  kube::Duration again = std::chrono::seconds(15);
+};
+
+class FactBook {
+ public:
+  explicit FactBook(FactLimits limits = {});
+
+  // Adds a fact of an image that a pod of `ns` uses, or one that a registry was asked about again.
+  // False if it does not fit: its name or platforms have no text, or are too long.
+  bool Put(ImageFact fact, const std::string& ns, kube::TimePoint now);
+  // The image is used by a pod of `ns`.
+  void Use(std::string_view image, const std::string& ns);
+  void Erase(std::string_view image, kube::TimePoint now);
+  const ImageFact* Find(std::string_view image) const;
+
+  // An object as it is stored, before the first Put(). Facts of another configuration than
+  // `configuration` are dropped, and so is all that exceeds a limit.
+  void Restore(const ImageFacts& object, const std::string& configuration, kube::TimePoint now);
+  // Drops all facts: they were read under another configuration than the next ones.
+  void Reset(const std::string& configuration, kube::TimePoint now);
+
+  // The object that is to be written next, with all its facts; nullopt: none is due. Facts that
+  // were added or removed are due at once, facts that were read again after limits.again.
+  std::optional<ImageFacts> TakeDue(kube::TimePoint now);
+  // The write has failed: the object is due again.
+  void Retry(const std::string& object, kube::TimePoint now);
+
+  size_t size() const { return facts_.size(); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Held {
+    ImageFact fact;
+    size_t bytes = 0;
+    std::string ns;
+    size_t object = 0;
+    std::list<Held*>::iterator use = {};  // in Namespace::order
+  };
+  struct Namespace {
+    std::list<Held*> order;  // least recently used first
+    size_t bytes = 0;
+  };
+  struct Object {
+    std::unordered_set<const Held*> facts;
+    size_t bytes = 0;
+    std::optional<kube::TimePoint> due;
+  };
+
+  static std::string NameOf(size_t object);
+  std::optional<size_t> ObjectOf(const std::string& name) const;
+  // Where a new fact goes; nullopt: no object has room.
+  std::optional<size_t> RoomFor(size_t bytes) const;
+  // Makes room in the namespace and in the objects; nullopt if that is impossible.
+  std::optional<size_t> MakeRoom(size_t bytes, const std::string& ns, kube::TimePoint now);
+  void Insert(ImageFact fact, size_t bytes, const std::string& ns, size_t object);
+  // The fact counts for `ns`, as the one that was used last; it must have no owner.
+  void Adopt(Held& held, std::string ns);
+  void Disown(const Held& held);
+  void SetDue(size_t object, kube::TimePoint due);
+  Namespace& Most();
+
+  FactLimits limits_;
+  std::string configuration_;
+  std::vector<Object> objects_;
+  std::map<std::string, Namespace> namespaces_;                        // none is empty
+  std::unordered_map<std::string_view, std::unique_ptr<Held>> facts_;  // by their own image
+  size_t bytes_ = 0;
+};
+
+}  // namespace image_facts

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// ImageFact: what a registry has said about an image to a client without credentials, and when. So
+// it tells a reader nothing that the registry does not tell everybody.
+//
+// In an object (image_facts.h), a fact is one line, and the platforms are an index into a list:
+//
+//   docker.io/library/nginx:1.27 sha256:0123… 0 1732700000
+//   ["linux/amd64 linux/arm64", "linux/amd64/v3", "windows/amd64/10.0.20348", "*"]
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "placement/platforms.h"
+
+namespace image_facts {
+
+using Seconds = std::chrono::sys_seconds;
+
+// A longer name is not a fact: no container runtime accepts it.
+inline constexpr size_t kMaxImageName = 512;
+
+struct ImageFact {
+  std::string image;   // inspection::Reference::ToString()
+  std::string digest;  // of the manifest or index
+  placement::SharedPlatforms platforms;
+  Seconds read{};
+};
+
+// "linux/amd64 linux/arm64"; "*" for images that never run. Platforms without a valid name are left
+// out, as they are in a pod; "" if none is left.
+std::string PlatformsToText(const placement::ImagePlatforms& platforms);
+// Untrusted text. nullopt if it names no platform, more than 64, or one that has no valid name.
+std::optional<placement::ImagePlatforms> PlatformsFromText(std::string_view text);
+
+// A line of an object.
+struct FactLine {
+  std::string_view image;
+  std::string_view digest;
+  size_t platforms = 0;  // an index into the object's list
+  Seconds read{};
+};
+
+std::string ToText(const FactLine& line);
+// Untrusted text; nullopt if it is not such a line. The result has views into `text`.
+std::optional<FactLine> FactLineFromText(std::string_view text);
+
+}  // namespace image_facts

@@ -79,7 +79,9 @@ ALLOWED = {
 # Which folders the main.cc of a top-level folder may include from as well. It registers a feature
 # with its program, which is a product without that line.
 MAIN_ALLOWED = {
-    "cluster-controller": {"scheduling-policies", "templates", "ephemeral-containers"},
+    "cluster-controller": {
+        "scheduling-policies", "templates", "ephemeral-containers", "image-facts"
+    },
     "operator": {"scheduling-policies", "ephemeral-containers"},
     "webhook": {"scheduling-policies"},
 }

@@ -58,7 +58,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   large_pods_.Serve(notice_);
   for (const NewTermFeature& create : options.features)
     features_.push_back(create({options.ns, parts_.client, parts_.clock, parts_.events, configs_,
-                                inspector_, namespaces_}));
+                                inspector_, namespaces_, images_.images()}));
 
   // The events that enqueue pods.
   pods_.OnChange([this](EventType type, const ObjectKey& pod) { OnPod(type, pod); });

@@ -19,6 +19,8 @@
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
 #include "ephemeral-containers/webhook/serve.h"
+#include "image-facts/controller/fact_keeper.h"
+#include "image-facts/controller/fact_metrics.h"
 #include "inspection/cloud/cloud_identity.h"
 #include "inspection/cloud/cloud_registry.h"
 #include "inspection/config/node_file_flags.h"
@@ -100,6 +102,12 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
   options.features.push_back([&template_metrics, &template_controller](const TermParts& term) {
     return std::make_unique<templates::TemplateFeature>(term, template_metrics,
                                                         &template_controller);
+  });
+  // What is known of public images.
+  image_facts::FactMetrics fact_metrics(metrics);
+  options.features.push_back([&fact_metrics](const TermParts& term) {
+    return std::make_unique<image_facts::FactKeeper>(term.operator_namespace, term.client,
+                                                     term.clock, term.images, fact_metrics);
   });
   kube::LeaseOptions lease{.ns = FLAGS_namespace, .name = std::string(api::kControllerName)};
   lease.able = [&ability] { return ability.Able(); };

@@ -15,6 +15,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/pod_inspector.h"
+#include "inspection/inspector.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
@@ -47,6 +48,7 @@ struct TermParts {
   watches::FreshConfigs& configs;
   PodInspector& inspector;
   NamespaceSelection& namespaces;
+  inspection::ImageInspector& images;
 };
 
 // Creates it for a term of leadership.

@@ -163,12 +163,22 @@ std::optional<size_t> FactBook::MakeRoom(size_t bytes, const std::string& ns, Ti
   return object;
 }
 
-void FactBook::Restore(const ImageFacts& object, const std::string& configuration, TimePoint now) {
+void FactBook::Reset(const std::string& configuration, TimePoint now) {
   configuration_ = configuration;
+  namespaces_.clear();
+  facts_.clear();
+  bytes_ = 0;
+  for (size_t i = 0; i < objects_.size(); ++i) {
+    bool stored = !objects_[i].facts.empty() || objects_[i].due;
+    objects_[i] = {};
+    if (stored) SetDue(i, now);
+  }
+}
+
+void FactBook::Restore(const ImageFacts& object, TimePoint now) {
   std::optional<size_t> number = ObjectOf(object.metadata().name());
   if (!number) return;
-  bool dropped = object.configuration != configuration;
-  if (dropped) {
+  if (object.configuration != configuration_) {
     SetDue(*number, now);
     return;
   }
@@ -182,18 +192,6 @@ void FactBook::Restore(const ImageFacts& object, const std::string& configuratio
       continue;
     }
     Insert(fact, bytes, "", *number);
-  }
-}
-
-void FactBook::Reset(const std::string& configuration, TimePoint now) {
-  configuration_ = configuration;
-  namespaces_.clear();
-  facts_.clear();
-  bytes_ = 0;
-  for (size_t i = 0; i < objects_.size(); ++i) {
-    bool stored = !objects_[i].facts.empty() || objects_[i].due;
-    objects_[i] = {};
-    if (stored) SetDue(i, now);
   }
 }
 
@@ -213,6 +211,11 @@ std::optional<ImageFacts> FactBook::TakeDue(TimePoint now) {
   std::sort(object.facts.begin(), object.facts.end(),
             [](const ImageFact& a, const ImageFact& b) { return a.image < b.image; });
   return object;
+}
+
+bool FactBook::HasDue() const {
+  return std::any_of(objects_.begin(), objects_.end(),
+                     [](const Object& object) { return object.due.has_value(); });
 }
 
 void FactBook::Retry(const std::string& object, TimePoint now) {

@@ -2,7 +2,8 @@
 // FactBook: the facts that the cluster controller knows, in which objects they are, and which
 // object is to be written next. Pure: the caller reads and writes the objects.
 //
-//   book.Restore(object);                      // for each that is stored
+//   book.Reset(configuration, now);
+//   book.Restore(object, now);                 // for each that is stored
 //   book.Put(fact, "team-a", now);
 //   while (std::optional<ImageFacts> object = book.TakeDue(clock.Now())) { ... write it ... }
 //
@@ -31,9 +32,9 @@
 namespace image_facts {
 
 struct FactLimits {
-  size_t objects = 64;
+  size_t objects = 16;
   size_t object_bytes = 224 * 1024;
-  size_t namespace_bytes = 4u << 20;
+  size_t namespace_bytes = 1u << 20;
   // How long a fact that only was read again may wait for its write.
   kube::Duration again = std::chrono::seconds(15);
 };
@@ -50,15 +51,17 @@ class FactBook {
   void Erase(std::string_view image, kube::TimePoint now);
   const ImageFact* Find(std::string_view image) const;
 
-  // An object as it is stored, before the first Put(). Facts of another configuration than
-  // `configuration` are dropped, and so is all that exceeds a limit.
-  void Restore(const ImageFacts& object, const std::string& configuration, kube::TimePoint now);
-  // Drops all facts: they were read under another configuration than the next ones.
+  // Drops all facts: the next ones are read under another configuration than they were.
   void Reset(const std::string& configuration, kube::TimePoint now);
+  // An object as it is stored, before the first Put(). Facts of another configuration than that of
+  // Reset() are dropped, and so is all that exceeds a limit.
+  void Restore(const ImageFacts& object, kube::TimePoint now);
 
   // The object that is to be written next, with all its facts; nullopt: none is due. Facts that
   // were added or removed are due at once, facts that were read again after limits.again.
   std::optional<ImageFacts> TakeDue(kube::TimePoint now);
+  // Whether an object is due, now or later.
+  bool HasDue() const;
   // The write has failed: the object is due again.
   void Retry(const std::string& object, kube::TimePoint now);
 

@@ -101,7 +101,7 @@ TEST_F(FactBookTest, AFailedWriteIsDueAgain) {
   EXPECT_FALSE(book.TakeDue(now_));
   EXPECT_TRUE(book.TakeDue(now_ + 1s));
   book.Retry("image-facts-x", now_);
-  book.Retry("image-facts-64", now_);
+  book.Retry("image-facts-16", now_);
   book.Retry("image-facts-00", now_);
   EXPECT_FALSE(book.TakeDue(now_));
 }
@@ -164,7 +164,8 @@ TEST_F(FactBookTest, RestoresWhatIsStored) {
   ASSERT_TRUE(stored);
 
   FactBook book;
-  book.Restore(*stored, "c1", now_);
+  book.Reset("c1", now_);
+  book.Restore(*stored, now_);
   ASSERT_NE(book.Find("a:1"), nullptr);
   EXPECT_FALSE(book.TakeDue(now_ + 1h));
   // It gets the owner that uses it first.
@@ -182,7 +183,8 @@ TEST_F(FactBookTest, RestoresNothingOfAnotherConfiguration) {
   stored.configuration = "c1";
   stored.facts = {Fact("a:1")};
   FactBook book;
-  book.Restore(stored, "c2", now_);
+  book.Reset("c2", now_);
+  book.Restore(stored, now_);
   EXPECT_EQ(book.size(), 0U);
   auto object = book.TakeDue(now_);
   ASSERT_TRUE(object);
@@ -200,8 +202,8 @@ TEST_F(FactBookTest, OfTwoStoredFactsTheNewerOneCounts) {
   newer.facts = {Fact("a:1", kOtherDigest, 2000s)};
   for (const auto& [first, second] : {std::pair(older, newer), std::pair(newer, older)}) {
     FactBook book;
-    book.Restore(first, "", now_);
-    book.Restore(second, "", now_);
+    book.Restore(first, now_);
+    book.Restore(second, now_);
     ASSERT_NE(book.Find("a:1"), nullptr);
     EXPECT_EQ(book.Find("a:1")->digest, kOtherDigest);
     auto object = book.TakeDue(now_);

@@ -70,8 +70,10 @@ std::optional<Platform> PlatformFromText(std::string_view text) {
 std::string PlatformsToText(const ImagePlatforms& platforms) {
   if (platforms.every) return std::string(kEvery);
   std::string text;
+  size_t count = 0;
   for (const Platform& platform : platforms.platforms) {
     if (!HasValidNames(platform)) continue;
+    if (++count > kMaxPlatforms) return "";
     if (!text.empty()) text += ' ';
     text += ToText(platform);
   }

@@ -30,7 +30,7 @@ struct ImageFact {
 };
 
 // "linux/amd64 linux/arm64"; "*" for images that never run. Platforms without a valid name are left
-// out, as they are in a pod; "" if none is left.
+// out, as they are in a pod; "" if none is left, or more than 64.
 std::string PlatformsToText(const placement::ImagePlatforms& platforms);
 // Untrusted text. nullopt if it names no platform, more than 64, or one that has no valid name.
 std::optional<placement::ImagePlatforms> PlatformsFromText(std::string_view text);

@@ -48,6 +48,23 @@ TEST(PlatformsTextTest, LeavesOutWhatHasNoValidName) {
   EXPECT_EQ(PlatformsToText({{{"windows", "amd64", "10 .0"}}}), "windows/amd64");
 }
 
+// The schema limits the text: an image with too many would keep all facts of its object from being
+// written.
+TEST(PlatformsTextTest, HasABound) {
+  ImagePlatforms many;
+  const std::string name(32, 'a');
+  for (int i = 0; i < 64; ++i) {
+    std::string number = std::to_string(i);
+    many.platforms.push_back({name, name.substr(number.size()) + number, std::string(32, '1')});
+  }
+  std::string text = PlatformsToText(many);
+  EXPECT_GT(text.size(), 6'000U);
+  EXPECT_LT(text.size(), 8'192U);
+  EXPECT_TRUE(PlatformsFromText(text));
+  many.platforms.push_back({"linux", "amd64"});
+  EXPECT_EQ(PlatformsToText(many), "");
+}
+
 TEST(PlatformsTextTest, RefusesOtherText) {
   std::string many;
   for (int i = 0; i < 65; ++i) many += "linux/a" + std::to_string(i) + " ";

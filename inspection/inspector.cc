@@ -65,6 +65,7 @@ struct Query {
   Reference reference;
   Use use = Use::kContainer;
   bool always_pull = false;
+  std::string ns = {};                   // of the pod; may be empty
   std::vector<Repository> repositories;  // mirrors first
   // Set where plugins or clouds add credentials: the identities of all of them, with those that
   // could not be had for a moment. What was read with these before is for the same pods.
@@ -203,6 +204,12 @@ class Inspector final : public ImageInspector {
     return identities.empty() ? key : key + " " + Sha256Digest(identities);
   }
 
+  void Observe(std::function<void(PublicImage)> learned,
+               std::function<void()> configured) override {
+    learned_ = std::move(learned);
+    configured_ = std::move(configured);
+  }
+
   void Restore(const PublicImage& image, kube::Duration age) override {
     Result<Reference> reference = Reference::Parse(image.image);
     if (!reference) return;
@@ -211,7 +218,7 @@ class Inspector final : public ImageInspector {
     generation_->tags.Put(reference->ToString(), {image.digest, clock_.Now() - age});
   }
 
-  std::string Configuration() const override { return Fingerprint(config_); }
+  const std::string& Configuration() const override { return configuration_; }
 
   Result<void> SetConfig(InspectorConfig config) override {
     if (config == config_) return kube::Ok();
@@ -245,6 +252,8 @@ class Inspector final : public ImageInspector {
     next->cloud = cloud_.get();
     generation_ = std::move(next);
     config_ = std::move(config);
+    std::string before = std::exchange(configuration_, Fingerprint(config_));
+    if (configuration_ != before && configured_) configured_();
     return kube::Ok();
   }
 
@@ -359,6 +368,7 @@ class Inspector final : public ImageInspector {
     Query query{.reference = std::move(reference),
                 .use = request.use,
                 .always_pull = request.always_pull,
+                .ns = request.pod == nullptr ? "" : request.pod->ns,
                 .repositories = {}};
     bool by_digest = !query.reference.digest.empty();
     for (PullSource& source : *sources) {
@@ -394,8 +404,10 @@ class Inspector final : public ImageInspector {
     }
     generation->tags.Put(key, {image->digest, clock_.Now()});
     bool is_public = query.use == Use::kContainer && query.CredentialIdentities().empty();
-    if (is_public && options_.learned && generation == generation_)
-      options_.learned({query.reference.ToString(), image->digest, image->platforms});
+    if (is_public && learned_ && generation == generation_) {
+      learned_({query.reference.ToString(), image->digest, image->platforms, std::move(query.ns),
+                query.always_pull});
+    }
     co_return Inspected{std::move(image->platforms)};
   }
 
@@ -497,6 +509,9 @@ class Inspector final : public ImageInspector {
   // Shared by all generations: earlier ones may have calls in flight.
   std::shared_ptr<kube::Slots> large_bodies_;
   InspectorConfig config_;
+  std::string configuration_ = Fingerprint({});
+  std::function<void(PublicImage)> learned_;
+  std::function<void()> configured_;
   std::unique_ptr<CloudCredentials> cloud_;
   std::shared_ptr<Generation> generation_;
 };

@@ -56,6 +56,9 @@ struct PublicImage {
   std::string image;   // Reference::ToString()
   std::string digest;  // of the manifest or index
   placement::SharedPlatforms platforms;
+  // The request's: the namespace of its pod, "" if it has none, and always_pull.
+  std::string ns = {};
+  bool always_pull = false;
 };
 
 struct InspectorOptions {
@@ -73,8 +76,6 @@ struct InspectorOptions {
   AccountTokens* account_tokens = nullptr;
   // Registries of clouds that are read with this process's own identity.
   CloudOptions cloud;
-  // Called with each answer about a public image, also if it is as before. May be empty.
-  std::function<void(PublicImage)> learned;
   // Called with a line of text for each request and each choice of a mirror or credential; never
   // with a secret. May be empty.
   std::function<void(const std::string&)> trace;
@@ -96,11 +97,15 @@ class ImageInspector {
   // after each change of the configuration, which may change these places.
   virtual std::string SharingKey(const ImageRequest& request) const = 0;
 
+  // `learned` is called with each answer of a registry about a public image, also if it is as
+  // before; `configured` after each change of Configuration().
+  virtual void Observe(std::function<void(PublicImage)> learned,
+                       std::function<void()> configured) = 0;
   // Puts into the cache what another inspector has learned under the same configuration, `age` ago.
   virtual void Restore(const PublicImage& image, kube::Duration age) = 0;
   // Identifies the configuration: equal for configurations under which a public image is read from
   // the same places. Not empty.
-  virtual std::string Configuration() const = 0;
+  virtual const std::string& Configuration() const = 0;
 
   // Replaces the configuration and drops all that was cached under the previous one. kInvalid says
   // what does not parse; the previous configuration stays in use then.

@@ -41,9 +41,10 @@ class InspectorTest : public RegistryFixture {
     InspectorOptions options;
     options.timeout = 10s;
     options.account_tokens = &tokens_;
-    options.learned = [this](PublicImage image) { learned_.push_back(std::move(image)); };
     options.trace = [this](const std::string& line) { trace_.push_back(line); };
     inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
+    inspector_->Observe([this](PublicImage image) { learned_.push_back(std::move(image)); },
+                        [this] { ++configured_; });
     config_.registries_conf = InsecureRegistriesConf(registry_.host());
     Result<void> set = inspector_->SetConfig(config_);
     EXPECT_TRUE(set) << set.error();
@@ -70,6 +71,7 @@ class InspectorTest : public RegistryFixture {
   InspectorConfig config_;
   std::vector<std::string> trace_;
   std::vector<PublicImage> learned_;
+  int configured_ = 0;
   std::unique_ptr<ImageInspector> inspector_;
 };
 
@@ -182,6 +184,7 @@ TEST_F(InspectorTest, WhatWasLearnedIsRestored) {
   registry_.PutImage("app", "1", {"linux", "s390x"});
   ASSERT_THAT(Inspect("app:1"), IsOk());
   ASSERT_EQ(learned_.size(), 1U);
+  EXPECT_EQ(configured_, 1);
   const PublicImage image = learned_[0];
   const std::string configuration = inspector_->Configuration();
 

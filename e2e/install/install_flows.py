@@ -33,6 +33,7 @@ from scene import NAMESPACE, SCENE
 
 OPERANDS = "multiarch.openshift.io/operand"  # a label of every pod of a program
 CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
+        "imagefacts.multiarch.openshift.io",
         "podplacementconfigs.multiarch.openshift.io",
         "podschedulingpolicies.kupid.gardener.cloud",
         "clusterpodschedulingpolicies.kupid.gardener.cloud")

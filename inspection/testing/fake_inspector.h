@@ -8,6 +8,7 @@
 //   EXPECT_THAT(images.inspected(), ElementsAre("r.io/app:1"));
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,7 +55,12 @@ class FakeInspector final : public ImageInspector {
   void Restore(const PublicImage& image, kube::Duration age) override {
     restored_.emplace_back(image, age);
   }
-  std::string Configuration() const override { return "c" + std::to_string(generation_); }
+  void Observe(std::function<void(PublicImage)> learned,
+               std::function<void()> configured) override {
+    learned_ = std::move(learned);
+    configured_ = std::move(configured);
+  }
+  const std::string& Configuration() const override { return configuration_; }
 
   // Also ends the inspections that wait for it. The architectures are those of linux.
   void SetResult(const std::string& image, kube::Result<placement::ArchitectureSet> linux) {
@@ -76,7 +82,12 @@ class FakeInspector final : public ImageInspector {
     changed_.NotifyAll();
   }
   // As a new configuration does.
-  void ChangeKeys() { ++generation_; }
+  void ChangeKeys() {
+    configuration_ = "c" + std::to_string(++generation_);
+    if (configured_) configured_();
+  }
+  // As an answer of a registry does.
+  void Learn(PublicImage image) { learned_(std::move(image)); }
   // Other images have no result until there is one.
   void ClearDefault() { default_.reset(); }
   // Makes Cached() return the result of `image`.
@@ -109,6 +120,9 @@ class FakeInspector final : public ImageInspector {
   }
 
   int generation_ = 0;
+  std::string configuration_ = "c0";
+  std::function<void(PublicImage)> learned_;
+  std::function<void()> configured_;
   std::map<std::string, Result> results_;
   std::optional<Result> default_;
   std::set<std::string> cached_;

@@ -60,6 +60,8 @@ constexpr Right kRights[] = {
      api::kControllerName},
     {Program::kClusterController, Where::kAny, "batch", "jobs", "update"},
     {Program::kClusterController, Where::kAny, "apps", "daemonsets", "update"},
+    {Program::kClusterController, Where::kOwn, api::kGroup, "imagefacts", "create update",
+     "image-facts-*"},
     // The policy webhook: a Lease for each replica.
     {Program::kPolicyWebhook, Where::kOwn, kLeases, "leases", "create patch delete",
      "pod-placement-policy-web-hook*"},
@@ -165,7 +167,8 @@ void RightsRule::Check(const Commit& commit, const Writer& writer, Violations& v
 }
 
 void RightsRule::CheckConfig(const Commit& commit, Violations& violations) {
-  if (commit.group != api::kGroup || !commit.before || !commit.after) return;
+  bool is_config = commit.plural.ends_with("podplacementconfigs");
+  if (commit.group != api::kGroup || !is_config || !commit.before || !commit.after) return;
   Json before = *commit.before, after = *commit.after;
   for (Json* object : {&before, &after}) {
     object->erase("status");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "inspection/base/digest.h"
 #include "inspection/base/timing.h"
 #include "placement/platforms.h"
 
@@ -17,6 +18,15 @@ using inspection::Inspected;
 using kube::Error;
 using kube::Result;
 
+// The name as it is in the pod is its own reference here.
+inspection::PublicImage PublicImageOf(const ImageRequest& request, const Inspected& answer) {
+  std::string content;
+  for (const placement::Platform& platform : answer.platforms->platforms)
+    content += platform.architecture + " ";
+  return {request.image, inspection::Sha256Digest(content), answer.platforms,
+          request.pod == nullptr ? "" : request.pod->ns, request.always_pull};
+}
+
 class Inspector final : public inspection::ImageInspector {
  public:
   Inspector(Registries& registries, kube::Clock& clock) : registries_(registries), clock_(clock) {}
@@ -27,8 +37,11 @@ class Inspector final : public inspection::ImageInspector {
     Result<Inspected> answer = co_await registries_.Ask(request.image, clock_);
     if (answer && registries_.Refuses(request))
       answer = Error::Unauthenticated("inspect " + request.image + ": 401 Unauthorized");
-    if (answer && generation == generation_)
+    if (answer && generation == generation_) {
       known_.insert_or_assign(request.image, Known{*answer, clock_.Now() + kTagLifetime});
+      if (learned_ && registries_.IsPublic(request.image))
+        learned_(PublicImageOf(request, *answer));
+    }
     co_return answer;
   }
   std::optional<Result<Inspected>> Cached(const ImageRequest& request) override {
@@ -49,10 +62,16 @@ class Inspector final : public inspection::ImageInspector {
     known_.insert_or_assign(image.image,
                             Known{Inspected{image.platforms}, clock_.Now() - age + kTagLifetime});
   }
-  std::string Configuration() const override { return "c" + std::to_string(generation_); }
+  void Observe(std::function<void(inspection::PublicImage)> learned,
+               std::function<void()> configured) override {
+    learned_ = std::move(learned);
+    configured_ = std::move(configured);
+  }
+  const std::string& Configuration() const override { return configuration_; }
   Result<void> SetConfig(inspection::InspectorConfig) override {
-    ++generation_;
+    configuration_ = "c" + std::to_string(++generation_);
     known_.clear();
+    if (configured_) configured_();
     return kube::Ok();
   }
 
@@ -67,6 +86,9 @@ class Inspector final : public inspection::ImageInspector {
   Registries& registries_;
   kube::Clock& clock_;
   int generation_ = 0;
+  std::string configuration_ = "c0";
+  std::function<void(inspection::PublicImage)> learned_;
+  std::function<void()> configured_;
   std::map<std::string, Known> known_;
 };
 
@@ -90,6 +112,10 @@ kube::Async<Inspected> Registries::Ask(std::string image, kube::Clock& clock) {
   if (!waited) co_return waited.error();
   if (hangs) co_return Error::DeadlineExceeded("inspect " + image);
   co_return Answer(image);
+}
+
+bool Registries::IsPublic(const std::string& image) const {
+  return !private_.contains(inspection::RegistryOf(image));
 }
 
 bool Registries::Refuses(const ImageRequest& request) const {

@@ -41,6 +41,8 @@ class Registries {
 
   // One answer of a registry. Errors: as ImageInspector::Inspect().
   kube::Async<inspection::Inspected> Ask(std::string image, kube::Clock& clock);
+  // Requests for the image need no credentials.
+  bool IsPublic(const std::string& image) const;
   // The registry is private, and the request has no credentials for it.
   bool Refuses(const inspection::ImageRequest& request) const;
 

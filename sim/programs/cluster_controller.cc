@@ -10,6 +10,8 @@
 #include "cluster-controller/leader.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
+#include "image-facts/controller/fact_keeper.h"
+#include "image-facts/controller/fact_metrics.h"
 #include "kube/controller/controller_metrics.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leadership.h"
@@ -56,6 +58,11 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
   term_options.features.push_back([&](const cc::TermParts& term) {
     return std::make_unique<templates::TemplateFeature>(term, template_metrics,
                                                         &template_controller);
+  });
+  image_facts::FactMetrics fact_metrics(metrics);
+  term_options.features.push_back([&fact_metrics](const cc::TermParts& term) {
+    return std::make_unique<image_facts::FactKeeper>(term.operator_namespace, term.client,
+                                                     term.clock, term.images, fact_metrics);
   });
   kube::LeaseOptions lease{
       .ns = options.ns, .name = std::string(api::kControllerName), .identity = options.pod_name};

@@ -190,7 +190,7 @@ class TemplateFeatureTest : public testing::Test {
                                               clock_};
   cluster_controller::NamespaceSelection namespaces_{client_};
   TemplateFeature feature_{
-      {"operator-ns", client_, clock_, events_, configs_, inspector_, namespaces_},
+      {"operator-ns", client_, clock_, events_, configs_, inspector_, namespaces_, images_},
       metrics_,
       &observer_};
 

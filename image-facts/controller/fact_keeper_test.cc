@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image-facts/controller/fact_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "inspection/testing/fake_inspector.h"
+#include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace image_facts {
+namespace {
+
+using namespace std::chrono_literals;
+using inspection::PublicImage;
+using placement::ImagePlatforms;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr char kNs[] = "operator-ns";
+const std::string kDigest = "sha256:" + std::string(64, 'a');
+
+PublicImage Image(std::string name, std::string ns = "team") {
+  auto platforms = std::make_shared<const ImagePlatforms>(ImagePlatforms{{{"linux", "arm64"}}});
+  return {std::move(name), kDigest, std::move(platforms), std::move(ns)};
+}
+
+class FactKeeperTest : public testing::Test {
+ protected:
+  ~FactKeeperTest() override { Stop(); }
+
+  void Start() {
+    keeper_ = std::make_unique<FactKeeper>(kNs, api_, clock_, images_, metrics_);
+    tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
+    keeper_->Start(*tasks_);
+    Follow("config-uid");
+  }
+  // "": there is no ClusterPodPlacementConfig.
+  void Follow(const std::string& uid) {
+    api::ClusterPodPlacementConfig config;
+    config.mutable_metadata()->set_uid(uid);
+    keeper_->Follow(uid.empty() ? nullptr : &config);
+    kube::Drain(io_);
+  }
+  void Stop() {
+    if (tasks_ == nullptr) return;
+    EXPECT_THAT(kube::Run(io_, tasks_->Stop(kube::RealClock(), 5s)), kube::IsOk());
+    tasks_.reset();
+    keeper_.reset();
+  }
+  void Advance(kube::Duration time) {
+    clock_.Advance(time);
+    kube::Drain(io_);
+  }
+  void Learn(PublicImage image) {
+    images_.Learn(std::move(image));
+    kube::Drain(io_);
+  }
+
+  // The images in all objects.
+  std::multiset<std::string> Stored() {
+    std::multiset<std::string> images;
+    for (const ImageFacts& object : api_.List<ImageFacts>()) {
+      EXPECT_EQ(object.metadata().namespace_(), kNs);
+      for (const ImageFact& fact : object.facts) images.insert(fact.image);
+    }
+    return images;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  inspection::FakeInspector images_;
+  kube::Metrics all_metrics_;
+  FactMetrics metrics_{all_metrics_};
+  std::unique_ptr<FactKeeper> keeper_;
+  std::unique_ptr<kube::TaskGroup> tasks_;
+};
+
+TEST_F(FactKeeperTest, WritesAtMostOnceASecond) {
+  Start();
+  Advance(kWriteInterval);
+  EXPECT_EQ(api_.CountWrites(), 0);
+  // The first one at once, the others together.
+  for (const char* image : {"a:1", "b:1", "c:1"}) Learn(Image(image));
+  EXPECT_EQ(api_.CountWrites(), 1);
+  Advance(kWriteInterval);
+  EXPECT_EQ(api_.CountWrites(), 2);
+  EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1", "c:1"));
+
+  Learn(Image("d:1"));
+  Advance(kWriteInterval - 1ms);
+  EXPECT_EQ(api_.CountWrites(), 2);
+  Advance(1ms);
+  EXPECT_EQ(api_.CountWrites(), 3);
+  EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1", "c:1", "d:1"));
+  Advance(kWriteInterval);
+  EXPECT_EQ(metrics_.facts.Value(), 4);
+  EXPECT_GT(metrics_.bytes.Value(), 4 * 70);
+}
+
+TEST_F(FactKeeperTest, TheConfigurationOwnsTheObjects) {
+  Start();
+  Follow("");
+  Learn(Image("a:1"));
+  for (int i = 0; i < 3; ++i) Advance(kWriteInterval);
+  EXPECT_THAT(Stored(), IsEmpty());
+  Follow("other-uid");
+  for (int i = 0; i < 3; ++i) Advance(kWriteInterval);
+  const std::vector<ImageFacts> objects = api_.List<ImageFacts>();
+  ASSERT_THAT(objects, SizeIs(1));
+  const auto& owners = objects[0].metadata().owner_references();
+  ASSERT_EQ(owners.size(), 1);
+  EXPECT_EQ(owners[0].kind(), "ClusterPodPlacementConfig");
+  EXPECT_EQ(owners[0].name(), "cluster");
+  EXPECT_EQ(owners[0].uid(), "other-uid");
+}
+
+TEST_F(FactKeeperTest, AtRestNothingIsRead) {
+  Start();
+  Learn(Image("a:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  const size_t calls = api_.calls().size();
+  for (int i = 0; i < 60; ++i) Advance(1min);
+  EXPECT_EQ(api_.calls().size(), calls);
+}
+
+TEST_F(FactKeeperTest, TheNextLeaderRestoresWhatIsStored) {
+  Start();
+  Learn(Image("a:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  Stop();
+  const int writes = api_.CountWrites();
+
+  clock_.Advance(10min);
+  Start();
+  ASSERT_THAT(images_.restored(), SizeIs(1));
+  EXPECT_EQ(images_.restored()[0].first.image, "a:1");
+  EXPECT_EQ(images_.restored()[0].first.digest, kDigest);
+  EXPECT_GE(images_.restored()[0].second, 10min);
+  EXPECT_LE(images_.restored()[0].second, 11min);
+
+  // It goes on with the same object.
+  Learn(Image("b:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1"));
+  EXPECT_EQ(api_.CountWrites(), writes + 1);
+  EXPECT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+}
+
+TEST_F(FactKeeperTest, FactsOfAnotherConfigurationAreNotRestoredButRemoved) {
+  Start();
+  Learn(Image("a:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  Stop();
+
+  images_.ChangeKeys();
+  Start();
+  EXPECT_THAT(images_.restored(), IsEmpty());
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  EXPECT_THAT(Stored(), IsEmpty());
+}
+
+TEST_F(FactKeeperTest, AnotherConfigurationRemovesTheFacts) {
+  Start();
+  Learn(Image("a:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  images_.ChangeKeys();
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  EXPECT_THAT(Stored(), IsEmpty());
+  ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+  EXPECT_EQ(api_.List<ImageFacts>()[0].configuration, images_.Configuration());
+}
+
+TEST_F(FactKeeperTest, WhatIsLearnedBeforeTheObjectsAreReadIsKept) {
+  api_.FailNext(kube::Error::Unavailable("503"), "GET ", 2);
+  Start();
+  Learn(Image("a:1"));
+  for (int i = 0; i < 6; ++i) Advance(kFirstRetry * 2);
+  EXPECT_THAT(Stored(), ElementsAre("a:1"));
+  EXPECT_EQ(metrics_.failures.Value(), 2);
+}
+
+TEST_F(FactKeeperTest, AFailedWriteIsTriedAgain) {
+  Start();
+  api_.FailNext(kube::Error::Unavailable("503"), "POST ", 3);
+  Learn(Image("a:1"));
+  for (int i = 0; i < 10; ++i) Advance(kFirstRetry * 2);
+  EXPECT_THAT(Stored(), ElementsAre("a:1"));
+  EXPECT_EQ(metrics_.failures.Value(), 3);
+}
+
+TEST_F(FactKeeperTest, WithoutTheKindItTriesAgainRarely) {
+  api_.FailNext(kube::Error::NotFound("no such kind"), "GET ", 1'000);
+  Start();
+  Learn(Image("a:1"));
+  for (int i = 0; i < 60 * 60; ++i) Advance(1s);
+  EXPECT_EQ(api_.CountWrites(), 0);
+  EXPECT_LT(api_.calls().size(), 150U);
+}
+
+TEST_F(FactKeeperTest, AnObjectThatOthersWroteOrDeletedIsWrittenAgain) {
+  Start();
+  Learn(Image("a:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  ImageFacts object = api_.List<ImageFacts>()[0];
+  object.facts.clear();
+  api_.Update(object);
+  Learn(Image("b:1"));
+  for (int i = 0; i < 5; ++i) Advance(kFirstRetry * 2);
+  EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1"));
+
+  api_.Delete<ImageFacts>(kube::KeyOf(object));
+  Learn(Image("c:1"));
+  for (int i = 0; i < 5; ++i) Advance(kFirstRetry * 2);
+  EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1", "c:1"));
+}
+
+}  // namespace
+}  // namespace image_facts

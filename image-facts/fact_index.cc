@@ -24,6 +24,7 @@ uint64_t HashOf(std::string_view image) {
 kube::Result<FactIndex> FactIndex::FromJson(kube::Json object) {
   FactIndex index;
   index.metadata_ = kube::MetadataFromJson(object);
+  index.configuration_ = ConfigurationOf(object);
   std::map<const void*, uint32_t> known;
   ForEachFact(object, [&](const FactLine& line, const SharedPlatforms& platforms) {
     auto [at, is_new] =

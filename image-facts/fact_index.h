@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,7 @@ class FactIndex {
 
   std::optional<Fact> Find(uint64_t hash) const;
   size_t size() const { return entries_.size(); }
+  const std::string& configuration() const { return configuration_; }
 
   const kube::meta::ObjectMeta& metadata() const { return metadata_; }
 
@@ -46,6 +48,7 @@ class FactIndex {
   };
 
   kube::meta::ObjectMeta metadata_;
+  std::string configuration_;
   std::vector<Entry> entries_;  // by hash
   std::vector<placement::SharedPlatforms> platforms_;
 };

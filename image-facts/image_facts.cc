@@ -33,6 +33,8 @@ std::vector<SharedPlatforms> PlatformsOf(const Json& object) {
 
 }  // namespace
 
+std::string ConfigurationOf(const Json& object) { return kube::StringAt(object, kConfiguration); }
+
 void ForEachFact(const Json& object,
                  const std::function<void(const FactLine&, const SharedPlatforms&)>& visit) {
   std::vector<SharedPlatforms> platforms = PlatformsOf(object);
@@ -50,7 +52,7 @@ void ForEachFact(const Json& object,
 kube::Result<ImageFacts> ImageFacts::FromJson(Json object) {
   ImageFacts parsed;
   parsed.metadata_ = kube::MetadataFromJson(object);
-  parsed.configuration = kube::StringAt(object, kConfiguration);
+  parsed.configuration = ConfigurationOf(object);
   ForEachFact(object, [&](const FactLine& line, const SharedPlatforms& platforms) {
     parsed.facts.push_back(
         {std::string(line.image), std::string(line.digest), platforms, line.read});

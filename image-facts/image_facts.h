@@ -39,6 +39,8 @@ class ImageFacts {
   kube::meta::ObjectMeta metadata_;
 };
 
+// ImageFacts::configuration of the object.
+std::string ConfigurationOf(const kube::Json& object);
 // Calls `visit` with each valid line of the object, and its platforms.
 void ForEachFact(
     const kube::Json& object,

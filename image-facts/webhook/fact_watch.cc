@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image-facts/webhook/fact_watch.h"
+
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "image-facts/timing.h"
+#include "inspection/base/reference.h"
+#include "placement/images.h"
+
+namespace image_facts {
+namespace {
+
+// More cost the webhook too much time, and pods do not have them.
+constexpr size_t kMaxImages = 64;
+
+uint64_t VersionOf(const FactIndex& index) {
+  const std::string& text = index.metadata().resource_version();
+  uint64_t version = 0;
+  std::from_chars(text.data(), text.data() + text.size(), version);
+  return version;
+}
+
+}  // namespace
+
+FactWatch::FactWatch(kube::Client& client, kube::Clock& clock, std::string ns)
+    : clock_(clock), objects_(client, clock, {.ns = std::move(ns)}) {}
+
+size_t FactWatch::size() const {
+  size_t facts = 0;
+  objects_.ForEach([&](const FactIndex& index) { facts += index.size(); });
+  return facts;
+}
+
+std::string FactWatch::Configuration() const {
+  uint64_t newest = 0;
+  std::string configuration;
+  objects_.ForEach([&](const FactIndex& index) {
+    if (uint64_t version = VersionOf(index); version >= newest) {
+      newest = version;
+      configuration = index.configuration();
+    }
+  });
+  return configuration;
+}
+
+placement::SharedPlatforms FactWatch::Find(std::string_view image, bool always_pull) const {
+  inspection::Reference reference;
+  if (kube::Result<inspection::Reference> parsed = inspection::Reference::Parse(image)) {
+    reference = std::move(*parsed);
+  } else {
+    return nullptr;
+  }
+  const uint64_t hash = HashOf(reference.ToString());
+  const std::string configuration = Configuration();
+  std::optional<FactIndex::Fact> newest;
+  objects_.ForEach([&](const FactIndex& index) {
+    if (index.configuration() != configuration) return;
+    std::optional<FactIndex::Fact> fact = index.Find(hash);
+    if (fact && (!newest || newest->read < fact->read)) newest = std::move(fact);
+  });
+  if (!newest) return nullptr;
+  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  if (newest->read > now + kClockSkew) return nullptr;
+  std::chrono::seconds lifetime = always_pull ? kAlwaysLifetime : kLifetime;
+  bool counts = !reference.digest.empty() || now - newest->read < lifetime;
+  return counts ? newest->platforms : nullptr;
+}
+
+std::optional<placement::CommonPlatforms> FactWatch::PlatformsOf(const kube::core::Pod& pod) const {
+  if (!current()) return std::nullopt;
+  const std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
+  if (images.empty() || images.size() > kMaxImages) return std::nullopt;
+  std::vector<placement::SharedPlatforms> known;
+  for (const placement::ContainerImage& image : images) {
+    if (image.only_volume || image.never_pull) return std::nullopt;
+    known.push_back(Find(image.reference, image.always_pull));
+    if (known.back() == nullptr) return std::nullopt;
+  }
+  return placement::Common(known);
+}
+
+}  // namespace image_facts

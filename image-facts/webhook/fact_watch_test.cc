@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image-facts/webhook/fact_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "image-facts/image_facts.h"
+#include "image-facts/timing.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace image_facts {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::MakePod;
+using placement::ArchitectureSet;
+using placement::ImagePlatforms;
+using ::testing::ElementsAre;
+
+constexpr char kNs[] = "operator-ns";
+const std::string kDigest = "sha256:" + std::string(64, 'a');
+
+class FactWatchTest : public testing::Test {
+ protected:
+  FactWatchTest() {
+    tasks_.Spawn("facts", facts_.Run());
+    kube::Drain(io_);
+  }
+  ~FactWatchTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  }
+
+  // An image for linux on `architectures`, read `age` ago.
+  ImageFact Fact(std::string image, ArchitectureSet architectures, std::chrono::seconds age = 0s) {
+    ImagePlatforms platforms;
+    for (const std::string& architecture : architectures)
+      platforms.platforms.push_back({"linux", architecture});
+    auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+    return {std::move(image), kDigest, std::make_shared<const ImagePlatforms>(platforms),
+            now - age};
+  }
+  void Store(const std::string& name, std::vector<ImageFact> facts,
+             const std::string& configuration = "c") {
+    ImageFacts object;
+    object.mutable_metadata()->set_name(name);
+    object.mutable_metadata()->set_namespace_(kNs);
+    object.configuration = configuration;
+    object.facts = std::move(facts);
+    if (auto stored = api_.Get<ImageFacts>({kNs, name})) {
+      object.mutable_metadata()->set_resource_version(stored->metadata().resource_version());
+      api_.Update(object);
+    } else {
+      api_.Create(object);
+    }
+    kube::Drain(io_);
+  }
+  // "?": not known; else the architectures on linux.
+  std::string Known(const kube::core::Pod& pod) {
+    auto known = facts_.PlatformsOf(pod);
+    if (!known) return "?";
+    std::string text;
+    for (const std::string& architecture : known->On("linux")) text += architecture + " ";
+    return text;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  FactWatch facts_{api_, clock_, kNs};
+  kube::TaskGroup tasks_{io_.get_executor()};
+};
+
+TEST_F(FactWatchTest, GivesWhatAllImagesHaveInCommon) {
+  Store("image-facts-0", {Fact("docker.io/library/a:1", {"amd64", "arm64"})});
+  Store("image-facts-1", {Fact("r.io/b:latest", {"arm64", "s390x"})});
+  EXPECT_EQ(facts_.size(), 2U);
+  EXPECT_EQ(Known(MakePod("web").Image("a:1")), "amd64 arm64 ");
+  EXPECT_EQ(Known(MakePod("web").Image("a:1").InitImage("r.io/b")), "arm64 ");
+  EXPECT_EQ(Known(MakePod("web").Image("a:1").Image("a:2")), "?");
+  EXPECT_EQ(Known(MakePod("web")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("a:1", "Never")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("NO:NAME:")), "?");
+}
+
+TEST_F(FactWatchTest, AVolumeIsNotKnown) {
+  Store("image-facts-0", {Fact("docker.io/library/a:1", {"amd64"})});
+  kube::core::Pod pod = MakePod("web").Image("a:1");
+  pod.mutable_spec()->add_volumes()->mutable_source()->mutable_image()->set_reference("a:1");
+  EXPECT_EQ(Known(pod), "amd64 ") << "a container has the image as well";
+  pod.mutable_spec()->mutable_volumes(0)->mutable_source()->mutable_image()->set_reference("a:2");
+  Store("image-facts-1", {Fact("docker.io/library/a:2", {"amd64"})});
+  EXPECT_EQ(Known(pod), "?");
+}
+
+TEST_F(FactWatchTest, ATagCountsForATime) {
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"}, kAlwaysLifetime - 1s)});
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "Always")), "amd64 ");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "amd64 ");
+  clock_.Advance(1s);
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "Always")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "amd64 ");
+  clock_.Advance(kLifetime - kAlwaysLifetime);
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "?");
+}
+
+TEST_F(FactWatchTest, ADigestCountsForEver) {
+  const std::string image = "r.io/a@" + kDigest;
+  Store("image-facts-0", {Fact(image, {"amd64"}, 24h)});
+  EXPECT_EQ(Known(MakePod("web").Image(image, "Always")), "amd64 ");
+}
+
+TEST_F(FactWatchTest, AFactOfTheFutureDoesNotCount) {
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"}, -kClockSkew - 1s)});
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "?");
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"}, -kClockSkew)});
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "amd64 ");
+}
+
+TEST_F(FactWatchTest, OnlyFactsOfTheNewestConfigurationCount) {
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"})}, "old");
+  Store("image-facts-1", {Fact("r.io/b:1", {"amd64"})}, "old");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/b:1")), "amd64 ");
+  Store("image-facts-0", {}, "new");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/b:1")), "?");
+}
+
+TEST_F(FactWatchTest, ADeletedObjectIsForgotten) {
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"})});
+  api_.Delete<ImageFacts>({kNs, "image-facts-0"});
+  kube::Drain(io_);
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "?");
+  EXPECT_EQ(facts_.size(), 0U);
+}
+
+TEST_F(FactWatchTest, WithoutAWatchNothingIsKnown) {
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"})});
+  ASSERT_TRUE(facts_.current());
+  api_.Stop();
+  kube::Drain(io_);
+  EXPECT_FALSE(facts_.current());
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "?");
+  api_.Start();
+  for (int i = 0; i < 60; ++i) {
+    clock_.Advance(1s);
+    kube::Drain(io_);
+  }
+  Store("image-facts-0", {Fact("r.io/a:1", {"amd64"})});
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "amd64 ");
+}
+
+}  // namespace
+}  // namespace image_facts

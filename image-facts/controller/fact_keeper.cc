@@ -105,17 +105,20 @@ Async<> FactKeeper::Load() {
 }
 
 void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
-  const std::string& configuration = images_.Configuration();
-  const Seconds now = Now();
-  book_.Reset(configuration, clock_.Now());
+  book_.Reset(images_.Configuration(), clock_.Now());
+  std::vector<const ImageFact*> facts;
   for (const ImageFacts& object : objects) {
     book_.Restore(object, clock_.Now());
-    if (object.configuration != configuration) continue;
-    for (const ImageFact& fact : object.facts) {
-      // An earlier leader's clock may be ahead.
-      std::chrono::seconds age = std::max(now - fact.read, std::chrono::seconds(0));
-      images_.Restore({fact.image, fact.digest, fact.platforms}, age);
-    }
+    if (object.configuration != images_.Configuration()) continue;
+    for (const ImageFact& fact : object.facts) facts.push_back(&fact);
+  }
+  // The inspector's cache may have less room: it keeps the last ones.
+  std::sort(facts.begin(), facts.end(),
+            [](const ImageFact* a, const ImageFact* b) { return a->read < b->read; });
+  for (const ImageFact* fact : facts) {
+    // An earlier leader's clock may be ahead.
+    std::chrono::seconds age = std::max(Now() - fact->read, std::chrono::seconds(0));
+    images_.Restore({fact->image, fact->digest, fact->platforms}, age);
   }
 }
 

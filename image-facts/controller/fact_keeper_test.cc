@@ -162,6 +162,20 @@ TEST_F(FactKeeperTest, TheNextLeaderRestoresWhatIsStored) {
   EXPECT_THAT(api_.List<ImageFacts>(), SizeIs(1));
 }
 
+TEST_F(FactKeeperTest, TheNewestFactsAreRestoredLast) {
+  Start();
+  for (const char* image : {"c:1", "a:1", "b:1"}) {
+    Learn(Image(image));
+    Advance(kWriteInterval);
+  }
+  Advance(kWriteInterval);
+  Stop();
+  Start();
+  std::vector<std::string> restored;
+  for (const auto& [image, age] : images_.restored()) restored.push_back(image.image);
+  EXPECT_THAT(restored, ElementsAre("c:1", "a:1", "b:1"));
+}
+
 TEST_F(FactKeeperTest, FactsOfAnotherConfigurationAreNotRestoredButRemoved) {
   Start();
   Learn(Image("a:1"));

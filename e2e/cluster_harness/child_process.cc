@@ -24,10 +24,10 @@ using kube::Result;
 
 namespace {
 
-// The child inherits PATH and HOME only.
+// The child inherits PATH, HOME and the options of sanitizers only.
 std::vector<std::string> Environment(const ProcessSpec& spec) {
   std::vector<std::string> env;
-  for (const char* name : {"PATH", "HOME"}) {
+  for (const char* name : {"PATH", "HOME", "ASAN_OPTIONS", "TSAN_OPTIONS"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && !spec.env.contains(name))
       env.push_back(std::string(name) + "=" + value);

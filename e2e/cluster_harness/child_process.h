@@ -24,7 +24,7 @@ struct ProcessSpec {
   // Looked up in PATH unless it has a slash.
   std::string path;
   std::vector<std::string> args;
-  // The environment, in addition to PATH and HOME.
+  // The environment, in addition to PATH, HOME and the options of sanitizers.
   std::map<std::string, std::string> env;
   // Standard output and error are appended to this file; /dev/null if empty.
   std::string log_file;

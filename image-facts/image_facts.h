@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ImageFacts: an object with facts about images, in the operator's namespace. There are several,
-// so that a new fact costs a write of a part of them (fact_objects.h).
+// so that a new fact costs a write of a part of them (fact_book.h).
 //
 // Only the operator's programs read and write them. Their text is read as untrusted: a line that is
 // not valid is no fact.

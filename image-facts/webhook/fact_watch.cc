@@ -7,7 +7,6 @@
 
 #include "image-facts/timing.h"
 #include "inspection/base/reference.h"
-#include "placement/images.h"
 
 namespace image_facts {
 namespace {
@@ -45,15 +44,11 @@ std::string FactWatch::Configuration() const {
   return configuration;
 }
 
-placement::SharedPlatforms FactWatch::Find(std::string_view image, bool always_pull) const {
-  inspection::Reference reference;
-  if (kube::Result<inspection::Reference> parsed = inspection::Reference::Parse(image)) {
-    reference = std::move(*parsed);
-  } else {
-    return nullptr;
-  }
-  const uint64_t hash = HashOf(reference.ToString());
-  const std::string configuration = Configuration();
+placement::SharedPlatforms FactWatch::Find(const placement::ContainerImage& image,
+                                           const std::string& configuration) const {
+  auto reference = inspection::Reference::Parse(image.reference);
+  if (!reference) return nullptr;
+  const uint64_t hash = HashOf(reference->ToString());
   std::optional<FactIndex::Fact> newest;
   objects_.ForEach([&](const FactIndex& index) {
     if (index.configuration() != configuration) return;
@@ -63,8 +58,8 @@ placement::SharedPlatforms FactWatch::Find(std::string_view image, bool always_p
   if (!newest) return nullptr;
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
   if (newest->read > now + kClockSkew) return nullptr;
-  std::chrono::seconds lifetime = always_pull ? kAlwaysLifetime : kLifetime;
-  bool counts = !reference.digest.empty() || now - newest->read < lifetime;
+  std::chrono::seconds lifetime = image.always_pull ? kAlwaysLifetime : kLifetime;
+  bool counts = !reference->digest.empty() || now - newest->read < lifetime;
   return counts ? newest->platforms : nullptr;
 }
 
@@ -72,10 +67,11 @@ std::optional<placement::CommonPlatforms> FactWatch::PlatformsOf(const kube::cor
   if (!current()) return std::nullopt;
   const std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
   if (images.empty() || images.size() > kMaxImages) return std::nullopt;
+  const std::string configuration = Configuration();
   std::vector<placement::SharedPlatforms> known;
   for (const placement::ContainerImage& image : images) {
     if (image.only_volume || image.never_pull) return std::nullopt;
-    known.push_back(Find(image.reference, image.always_pull));
+    known.push_back(Find(image, configuration));
     if (known.back() == nullptr) return std::nullopt;
   }
   return placement::Common(known);

@@ -10,7 +10,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "image-facts/fact_index.h"
 #include "kube/base/async.h"
@@ -18,6 +17,7 @@
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/types/core.pb.h"
+#include "placement/images.h"
 #include "placement/platforms.h"
 
 namespace image_facts {
@@ -38,7 +38,9 @@ class FactWatch {
   size_t size() const;
 
  private:
-  placement::SharedPlatforms Find(std::string_view image, bool always_pull) const;
+  // nullptr if it is not known under this configuration, or not any more.
+  placement::SharedPlatforms Find(const placement::ContainerImage& image,
+                                  const std::string& configuration) const;
   // Of the object that was written last: facts of others, until they are written too, do not count.
   std::string Configuration() const;
 

@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image-facts/webhook/fact_watch.h"
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "image-facts/timing.h"
 #include "inspection/base/reference.h"
+#include "kube/types/version_number.h"
 
 namespace image_facts {
 namespace {
 
 // More cost the webhook too much time, and pods do not have them.
 constexpr size_t kMaxImages = 64;
-
-uint64_t VersionOf(const FactIndex& index) {
-  const std::string& text = index.metadata().resource_version();
-  uint64_t version = 0;
-  std::from_chars(text.data(), text.data() + text.size(), version);
-  return version;
-}
 
 }  // namespace
 
@@ -36,7 +29,8 @@ std::string FactWatch::Configuration() const {
   uint64_t newest = 0;
   std::string configuration;
   objects_.ForEach([&](const FactIndex& index) {
-    if (uint64_t version = VersionOf(index); version >= newest) {
+    if (uint64_t version = kube::VersionNumber(index.metadata().resource_version());
+        version >= newest) {
       newest = version;
       configuration = index.configuration();
     }

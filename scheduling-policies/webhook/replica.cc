@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduling-policies/webhook/replica.h"
 
-#include <charconv>
-
 #include "api/names.h"
 
 namespace policy {
@@ -18,13 +16,6 @@ uint64_t NumberAt(const kube::coordination::Lease& lease, std::string_view annot
 
 std::string ReplicaSelector() {
   return std::string(api::kOperandLabel) + "=" + std::string(kReplicaOperand);
-}
-
-uint64_t VersionNumber(std::string_view resource_version) {
-  uint64_t number = 0;
-  const char* end = resource_version.data() + resource_version.size();
-  auto [last, failure] = std::from_chars(resource_version.data(), end, number);
-  return failure == std::errc() && last == end ? number : 0;
 }
 
 void WriteReplica(const SeenVersions& seen, kube::coordination::Lease& lease) {

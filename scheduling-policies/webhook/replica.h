@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "kube/types/coordination.pb.h"
+#include "kube/types/version_number.h"
 
 namespace policy {
 
@@ -44,8 +45,7 @@ struct SeenVersions {
   bool operator==(const SeenVersions&) const = default;
 };
 
-// The number of a resourceVersion; 0 unless it is a decimal uint64 without sign or spaces.
-uint64_t VersionNumber(std::string_view resource_version);
+using kube::VersionNumber;
 
 // Writes label and annotations.
 void WriteReplica(const SeenVersions& seen, kube::coordination::Lease& lease);

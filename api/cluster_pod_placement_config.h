@@ -20,8 +20,10 @@
 #include "api/ephemeral_container_warnings.h"
 #include "api/field_error.h"
 #include "api/fields.h"
+#include "api/known_images.h"
 #include "api/node_affinity_scoring.h"
 #include "api/operands.h"
+#include "api/pod_events.h"
 #include "api/scheduling_policies.h"
 #include "api/templates.h"
 #include "kube/base/error.h"
@@ -153,6 +155,10 @@ struct ClusterPodPlacementConfigSpec {
   std::optional<Certificates> certificates;
 
   std::string gating{kGatingByWebhook};
+  // What happens to new pods whose images are known.
+  std::string known_images{kGateKnownImages};
+  // Which events of pods are recorded.
+  std::string pod_events{kAllPodEvents};
 
   // Absent: all have their defaults.
   std::optional<Operands> operands;
@@ -174,6 +180,8 @@ struct ClusterPodPlacementConfigSpec {
     field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});
     field("certificates", spec.certificates);
     field("gating", spec.gating, OneOf{kGatings});
+    field("knownImages", spec.known_images, OneOf{kKnownImages});
+    field("podEvents", spec.pod_events, OneOf{kPodEvents});
     field("operands", spec.operands);
     field("shardTakeoverAfter", spec.shard_takeover_after, kClusterConfigPeriods);
     field("inspectionRetryPeriod", spec.inspection_retry_period, kClusterConfigPeriods);

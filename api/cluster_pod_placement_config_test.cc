@@ -31,6 +31,7 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
       "fallbackArchitecture": "amd64",
       "globalPullSecretRef": {"name": "pull"}, "caBundleConfigMapRef": {"name": "ca"},
       "registriesConfigMapRef": {"name": "registries"}, "gating": "Policy",
+      "knownImages": "PlaceAtCreation", "podEvents": "Problems",
       "operands": {"controller": {"replicas": 3, "resources": {"limits": {"memory": "512Mi"}}}},
       "shardTakeoverAfter": "90s", "inspectionRetryPeriod": "300s"},
     "status": {"conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "",

@@ -64,8 +64,8 @@ inline constexpr std::string_view kRequiredTermsAnnotation =
 inline constexpr std::string_view kAnnouncementsName = "pod-placement-announcements";
 inline constexpr std::string_view kAnnouncementAnnotationPrefix =
     "announced.multiarch.openshift.io/";
-// On a Lease with an announced config that may prefer an architecture, with any value: for the
-// operator that leads.
+// On a Lease with an announced config that may change pods, with any value: for the operator that
+// leads.
 inline constexpr std::string_view kPreferencesAnnouncedAnnotation =
     "multiarch.openshift.io/preferences-announced";
 

@@ -128,6 +128,8 @@ class PodPlacementConfig {
   bool MayPrefer() const { return !Preferences().empty() || !Rules().empty(); }
   // The plugin architectureTolerations; nullptr if it is absent, or the config has problems.
   const ArchitectureTolerations* Tolerations() const;
+  // The config may change a pod, by preferences or tolerations.
+  bool MayChangePods() const { return MayPrefer() || Tolerations() != nullptr; }
 
   // What the config counts for the budgets above.
   size_t BudgetBytes() const { return std::max(spec_bytes, kMinConfigBytes); }

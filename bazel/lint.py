@@ -83,7 +83,7 @@ MAIN_ALLOWED = {
         "scheduling-policies", "templates", "ephemeral-containers", "image-facts"
     },
     "operator": {"scheduling-policies", "ephemeral-containers"},
-    "webhook": {"scheduling-policies"},
+    "webhook": {"scheduling-policies", "image-facts"},
 }
 
 # Which folders a slice's tests on a control plane, its benchmarks and its fuzz targets may include

@@ -33,6 +33,7 @@
 #include "scheduling-policies/cluster-controller/missed_policies.h"
 #include "templates/template_feature.h"
 #include "templates/template_metrics.h"
+#include "writes/pod_events.h"
 
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace, with the Lease and the objects that the "
@@ -70,11 +71,14 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
 
   Leader* leader = nullptr;
   kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
+  writes::PodEvents pod_events;
   kube::EventRecorder events(client, clock,
                              {.component = std::string(api::kEventComponent),
+                              .wanted = pod_events.Wanted(),
                               .busy = [&leader] { return leader != nullptr && leader->busy(); },
                               .observer = &event_metrics});
   program.tasks().Spawn("events", events.Run());
+  program.tasks().Spawn("pod-events", pod_events.Follow(clock));
   program.tasks().Spawn("rights", ability.Run());
 
   // Work, while this replica holds the Lease.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/find_condition.h"
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
@@ -108,6 +109,10 @@ bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
            spec.global_pull_secret.empty());
 }
 
+bool PlacesKnownImages(const api::ClusterPodPlacementConfig& config) {
+  return config.spec.known_images == api::kPlaceKnownImages;
+}
+
 }  // namespace
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
@@ -148,7 +153,7 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   std::optional<Config> config = configs_.Cluster();
   if (!config) {
     webhook_prober_.Forget(kEverywhere);
-    TeardownScope scope = Scope(ClusterObjects("", options_), request.log);
+    TeardownScope scope = Scope(ClusterObjects({}, options_), request.log);
     Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
     if (!outcome) co_return outcome.error();
     if (*outcome == Outcome::Done()) co_return co_await late_pods_.Look(std::move(request.log));
@@ -225,7 +230,7 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
   }
   // A config of another operator, deleted before this operator replaced the operands: its gated
   // pods must not wait for ever.
-  DesiredObjects objects = ClusterObjects("", options_);
+  DesiredObjects objects = ClusterObjects({}, options_);
   Result<bool> foreign = co_await RemoveForeignOperands(objects, log);
   if (!foreign) co_return foreign.error();
   if (*foreign) teardown_.Begin(kEverywhere);
@@ -296,8 +301,7 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   // This comes first, because an operand that cannot be applied must not delay it.
   Result<bool> stopped = co_await outage_.Handle(health.controller.available, log);
   if (!stopped) co_return stopped.error();
-  DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_,
-                                          config.spec.operands.value_or(api::Operands()));
+  DesiredObjects objects = ClusterObjects(config.spec, options_);
   GatingObjects gating = GatingOf(config, objects);
   GatingPlan plan = scope_gating_.Plan(gating, store_, prober_, clock_.Now(), health);
   next_of_gating_ = plan.next;
@@ -318,6 +322,7 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
       RequestFromServiceCa(object.body);
   }
   bool current = MarkTemplates(objects, health);
+  places_ = PlacesKnownImages(config) && (places_ || (current && health.webhook.complete));
   upgrades_.SeeCluster(current && health.rolled_out());
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object), log);
@@ -376,9 +381,9 @@ Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objec
       co_await scope_gating_.Apply(std::move(objects), plan, store_, prober_, health, log);
   if (!gated) co_return gated.error();
   if (plan.configuration != GatingAction::kWrite) co_return Ok();
-  DesiredObject configuration{
-      kube::kMutatingWebhookConfigurations,
-      ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(), ca_bundle, options_)};
+  DesiredObject configuration{kube::kMutatingWebhookConfigurations,
+                              ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(),
+                                                          ca_bundle, options_, places_)};
   Result<bool> as_desired = co_await store_.IsAsDesired(configuration);
   if (!as_desired) co_return as_desired.error();
   if (!*as_desired) {

@@ -144,6 +144,8 @@ class ClusterReconciler final : public kube::Reconciler {
     kube::TimePoint due;
   };
   std::optional<Certified> certified_;
+  // The webhook may place pods: all replicas have had the paths for that.
+  bool places_ = false;
   ScopeGating scope_gating_;
   Pacer configuration_writes_;
   // When the next step of a switch of the gating is due, or the next write of the configuration.

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "api/testing/make_config.h"
 #include "kube/testing/call_kind.h"
@@ -396,7 +397,7 @@ TEST_F(FromTheGoOperatorTest, AConfigThatIsAlreadyBeingDeletedLeavesNoObject) {
 }
 
 // I4: where a shard may set preferences, the cluster controller must be able to make up for it.
-TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
+TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigMayChangePods) {
   ASSERT_TRUE(h_.BringUpCluster());
   auto namespaces = [this] { return GatedNamespaces(); };
   EXPECT_EQ(namespaces(), Json());
@@ -407,12 +408,15 @@ TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConf
   h_.CreateConfig("db", "a", 1);
   ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"db", "shop"}); }));
   h_.DeleteConfig("shop", "a");
-  Json off = *h_.api.GetJson(Harness::kConfigs, {"db", "a"});
-  off["spec"]["plugins"]["nodeAffinityScoring"]["enabled"] = false;
-  // Pods that require their architecture get no tolerations.
-  off["spec"]["plugins"]["architectureTolerations"]["enabled"] = true;
-  h_.api.UpdateJson(Harness::kConfigs, off);
-  h_.Pass(PreferringNamespaces::kKept);
+  auto set_plugins = [&](Json plugins) {
+    Json config = *h_.api.GetJson(Harness::kConfigs, {"db", "a"});
+    config["spec"]["plugins"] = std::move(plugins);
+    h_.api.UpdateJson(Harness::kConfigs, config);
+    h_.Pass(2 * PreferringNamespaces::kKept);
+  };
+  set_plugins({{"architectureTolerations", {{"enabled", true}}}});
+  EXPECT_EQ(namespaces(), Json::array({"db", "shop"}));
+  set_plugins(Json::object());
   ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"shop"}); }));
   h_.DeleteConfig("shop", "b");
   h_.Pass(PreferringNamespaces::kKept);
@@ -444,6 +448,35 @@ TEST_F(ClusterReconcilerTest, AnAnnouncedPreferenceCountsAsAConfig) {
   h_.api.Delete<kube::coordination::Lease>(kube::KeyOf(lease));
   h_.Pass(PreferringNamespaces::kKept);
   EXPECT_TRUE(h_.Await([&] { return GatedNamespaces() == Json(); }));
+}
+
+TEST_F(ClusterReconcilerTest, PodsArePlacedOnlyByWebhooksThatKnowHow) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  auto path = [&] {
+    Json stored = *h_.api.GetJson(kube::kMutatingWebhookConfigurations, kConfiguration);
+    return kube::StringAt(stored["webhooks"][0], "clientConfig.service.path");
+  };
+  auto set = [&](std::string_view known_images) {
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    config["spec"]["knownImages"] = known_images;
+    h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  };
+  set(api::kPlaceKnownImages);
+  const kube::ObjectKey key{"ops", std::string(api::kWebhookName)};
+  ASSERT_TRUE(h_.Await([&] {
+    Json deployment = *h_.api.GetJson(kube::kDeployments, key);
+    return kube::DumpJson(deployment).find("--known-images") != std::string::npos;
+  }));
+  h_.Pass(2s);
+  EXPECT_EQ(path(), api::kClusterGatePath) << "the old replicas would not answer";
+  h_.RollOutCluster();
+  ASSERT_TRUE(h_.Await([&] { return path() == api::kPlacePath; }));
+  // A replica that is missing for a time is one of these.
+  h_.RollOut("ops", api::kWebhookName, /*runs=*/false);
+  h_.Pass(2s);
+  EXPECT_EQ(path(), api::kPlacePath);
+  set(api::kGateKnownImages);
+  EXPECT_TRUE(h_.Await([&] { return path() == api::kClusterGatePath; }));
 }
 
 TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {

@@ -52,7 +52,8 @@ ConfigStore::ConfigStore(kube::Client& client, kube::Clock& clock)
     bool any_before = AnyGatedByPolicy();
     Put(configs_.GatedByPolicy(ns), ns, gated_by_policy_);
     if (on_namespace_) on_namespace_(ns);
-    SetPreferring(Reason::kStored, ns, configs_.MayPrefer(ns), any_before != AnyGatedByPolicy());
+    SetPreferring(Reason::kStored, ns, configs_.MayChangePods(ns),
+                  any_before != AnyGatedByPolicy());
   });
   cluster_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig&) {
     if (on_cluster_) on_cluster_();

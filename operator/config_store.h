@@ -54,7 +54,7 @@ class ConfigStore {
   Configs In(const std::string& ns) const { return configs_.In(ns); }
   // The namespaces with at least one PodPlacementConfig.
   std::vector<std::string> Namespaces() const { return configs_.Namespaces(); }
-  // Those in which at least one may prefer an architecture, or may be stored any moment, and those
+  // Those in which at least one may change pods, or may be stored any moment, and those
   // where that was so a short time ago (preferring_namespaces.h); sorted.
   std::vector<std::string> PreferringNamespaces() const { return preferring_.List(); }
   // A policy gates pods for a PodPlacementConfig, as its status says.
@@ -78,7 +78,7 @@ class ConfigStore {
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
   // With kPreferencesAnnouncedAnnotation.
   kube::Informer<kube::coordination::Lease> announcements_;
-  // Where a PodPlacementConfig may prefer, or one is announced.
+  // Where a PodPlacementConfig may change pods, or one is announced.
   operator_::PreferringNamespaces preferring_;
   // A namespace has no reason any more, and will be removed.
   kube::Notifier kept_;

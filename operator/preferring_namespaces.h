@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PreferringNamespaces: where an architecture may be preferred, so that pods which require one
-// themselves are gated too.
+// PreferringNamespaces: where PodPlacementConfigs may change pods: by preferences, so that pods
+// which require an architecture themselves are gated too, or by tolerations, so that no pod may be
+// placed at its creation (api/known_images.h).
 //
 // Each change is a write of what gates the pods of all namespaces, and owners of namespaces cause
 // it, by their PodPlacementConfigs or by the Lease of announcements. So a namespace is added at

@@ -235,9 +235,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   health = Observe(store_, NamesIn(ns));
   api::PodPlacementConfigs in_force = api::InForce(api::Pointers(*configs));
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
-  std::optional<api::OperandSettings> settings;
-  if (cluster.operands) settings = cluster.operands->shard;
-  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_, settings);
+  DesiredObjects objects = ShardObjects(ns, cluster, options_);
   bool by_policy = cluster.gating == api::kGatingByPolicy;
   attempt.view.rules_need_webhook = by_policy && HaveRules(in_force);
   GatingObjects gating = GatingOf(ns, *configs, in_force, objects, cluster, attempt.view);
@@ -428,7 +426,7 @@ void ShardReconciler::Record(const ConfigList& configs, std::string_view reason,
 
 TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& log) const {
   OperandNames names = NamesIn(ns);
-  std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, "", options_));
+  std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, {}, options_));
   // The shard created its Lease. The last object is one that is watched: without an authority, it
   // shows that the teardown is not complete.
   ObjectId lease{kube::kLeases, {ns, names.controller}};

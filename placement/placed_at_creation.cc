@@ -20,6 +20,13 @@ bool IsConfirmation(const PodEvent& event) {
           event.reason == api::kReasonGateRemoved);
 }
 
+// As admission does for a pod that is gated: a copy of another pod has labels of that one.
+void ResetLabels(kube::core::Pod& pod) {
+  SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
+  SetLabel(pod, api::kPreferredNodeAffinityLabel, api::kNotSet);
+  if (LabelOf(pod, api::kLocalGateLabel) == api::kRemoved) RemoveLabel(pod, api::kLocalGateLabel);
+}
+
 }  // namespace
 
 bool WasPlacedAtCreation(const kube::core::Pod& pod) {
@@ -32,8 +39,9 @@ bool PlaceAtCreation(kube::core::Pod& pod, ClusterDecision decision) {
     // Those of the first call would be duplicates of themselves.
     decision.preferences_decided = true;
     decision.cluster_platforms = {};
-  } else if (NeedsRequirement(pod)) {
-    RequiredTerms::Record(pod);
+  } else {
+    ResetLabels(pod);
+    if (NeedsRequirement(pod)) RequiredTerms::Record(pod);
   }
   if (!decision.platforms && NeedsInspection(pod)) return false;
 

@@ -144,6 +144,10 @@ class RandomPods {
     MakePod pod("web");
     pod.Image("a:1");
     if (Chance(3)) pod.Label("app", "web");
+    if (Chance(6)) {  // a copy of another pod
+      pod.Label(api::kNodeAffinityLabel, api::kSet).Label(api::kLocalGateLabel, api::kRemoved);
+      pod.Label(api::kMultiArchLabel, "").Label(api::kPreferredNodeAffinityLabel, api::kSet);
+    }
     if (Chance(4)) pod.NodeSelector("zone", "a");
     if (Chance(6)) pod.NodeSelector(api::kOsLabel, Chance(2) ? "windows" : "linux");
     if (Chance(8)) pod.NodeSelector(api::kArchLabel, "amd64");
@@ -193,6 +197,10 @@ TEST(PlaceAtCreationTest, EqualsTheReleaseOfTheGatedPod) {
 
     Pod gated = pod;
     gated.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kClusterGate));
+    // webhook/gate_patch.h
+    SetLabel(gated, api::kNodeAffinityLabel, api::kNotSet);
+    SetLabel(gated, api::kPreferredNodeAffinityLabel, api::kNotSet);
+    RemoveLabel(gated, api::kLocalGateLabel);
     Release release = ReleaseCluster(gated, decision);
     ASSERT_TRUE(release.released);
     EXPECT_EQ(kube::SerializeInOrder(at_creation.spec()), kube::SerializeInOrder(gated.spec()));

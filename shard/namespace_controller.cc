@@ -50,7 +50,8 @@ class Leading final : public kube::Term {
 
 NamespaceController::NamespaceController(kube::Client& client, kube::Clock& clock,
                                          kube::Metrics& metrics, const std::string& ns)
-    : metrics_(metrics),
+    : clock_(clock),
+      metrics_(metrics),
       controller_metrics_(metrics, clock, kController, kWorkers),
       event_metrics_(metrics, "mto_ppo_ctrl_"),
       pods_(client, clock, watches::GatedPods(ns, {api::kLocalGate})),
@@ -58,6 +59,7 @@ NamespaceController::NamespaceController(kube::Client& client, kube::Clock& cloc
       rules_(client, clock),
       events_(client, clock,
               {.component = std::string(api::kEventComponent),
+               .wanted = pod_events_.Wanted(),
                .busy = [this] { return controller_.queue().size() > 0; },
                .observer = &event_metrics_}),
       large_pods_(client, pods_, {.per_namespace = 1, .total = 1}),
@@ -85,6 +87,7 @@ void NamespaceController::Start(kube::TaskGroup& tasks, kube::TaskGroup& workers
   tasks.Spawn("pod-watch", pods_.Run());
   tasks.Spawn("configs", configs_.Run());
   tasks.Spawn("events", events_.Run());
+  tasks.Spawn("pod-events", pod_events_.Follow(clock_));
   tasks.Spawn("rights", rights_.Run());
   workers.Spawn(kController, controller_.Run(workers));
 }

@@ -28,6 +28,7 @@
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
 #include "watches/fresh_configs.h"
+#include "writes/pod_events.h"
 
 namespace shard {
 
@@ -53,12 +54,14 @@ class NamespaceController {
   std::unique_ptr<kube::Term> NewTerm();
 
  private:
+  kube::Clock& clock_;
   ShardMetrics metrics_;
   kube::ControllerMetrics controller_metrics_;
   kube::EventMetrics event_metrics_;
   kube::Informer<kube::core::Pod> pods_;
   watches::FreshConfigs configs_;
   rules::Asker rules_;
+  writes::PodEvents pod_events_;
   kube::EventRecorder events_;
   kube::LargePods large_pods_;
   kube::Rights rights_;

@@ -203,7 +203,7 @@ void ConfigCache::Put(const ObjectKey& key, Unstructured object) {
   Result<PodPlacementConfig> config = ConfigOf(object.body(), one_namespace_);
   Entry& entry = namespaces_[key.ns].entries[key.name];
   entry.version = {object.metadata().uid(), object.metadata().generation()};
-  entry.may_prefer = config && config->MayPrefer();
+  entry.may_change_pods = config && config->MayChangePods();
   entry.gated_by_policy = config && config->status.gated_by == api::kGatedByPolicy;
   budget_.Put(key, CreatedAt(object), config ? config->BudgetBytes() : kBudget.object + 1);
   entry.packed = kube::PackJson(object.body());
@@ -316,12 +316,12 @@ std::vector<std::string> ConfigCache::Namespaces() const {
   return namespaces;
 }
 
-bool ConfigCache::MayPrefer(const std::string& ns) const {
+bool ConfigCache::MayChangePods(const std::string& ns) const {
   auto found = namespaces_.find(ns);
   if (found == namespaces_.end()) return false;
   const auto& entries = found->second.entries;
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
-    return entry.second.may_prefer && entry.second.has_spec;
+    return entry.second.may_change_pods && entry.second.has_spec;
   });
 }
 

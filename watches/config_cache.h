@@ -71,8 +71,8 @@ class ConfigCache {
   bool empty() const { return namespaces_.empty(); }
   // The namespaces with at least one config; sorted.
   std::vector<std::string> Namespaces() const;
-  // Whether a config of `ns` that is in force may prefer an architecture.
-  bool MayPrefer(const std::string& ns) const;
+  // Whether a config of `ns` that is in force may change pods.
+  bool MayChangePods(const std::string& ns) const;
   // Whether a policy gates pods for a config of `ns`, as its status says.
   bool GatedByPolicy(const std::string& ns) const;
   // How many configs are over a budget, or will be in force again as soon as they are read.
@@ -81,7 +81,7 @@ class ConfigCache {
  private:
   struct Entry {
     Version version;
-    bool may_prefer = false;
+    bool may_change_pods = false;
     bool gated_by_policy = false;
     // The object without what is not used; with its spec if it fits and is not in missing_.
     std::string packed;

@@ -95,7 +95,7 @@ TEST_F(ConfigCacheTest, ParsedConfigsAreSharedUntilOneChanges) {
   EXPECT_EQ(configs_.In("shop"), first);
   Create(api::MakeConfig("c", "blog"));
   EXPECT_EQ(configs_.In("shop"), first) << "another namespace";
-  EXPECT_FALSE(configs_.MayPrefer("blog"));
+  EXPECT_FALSE(configs_.MayChangePods("blog"));
   EXPECT_THAT(configs_.Namespaces(), ElementsAre("blog", "shop"));
   Delete("shop", "b");
   EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("a"));
@@ -124,8 +124,8 @@ TEST_F(ConfigCacheTest, OfAllNamespacesTheOldestStayInForce) {
   for (int i = 0; i < 36; ++i)
     Create(Large("c", "ns-" + std::to_string(i / 4 * 4) + "-" + std::to_string(i % 4), i, 60'000));
   EXPECT_EQ(configs_.LeftOut(), 2u);
-  EXPECT_TRUE(configs_.MayPrefer("ns-32-1"));
-  EXPECT_FALSE(configs_.MayPrefer("ns-32-2"));
+  EXPECT_TRUE(configs_.MayChangePods("ns-32-1"));
+  EXPECT_FALSE(configs_.MayChangePods("ns-32-2"));
   EXPECT_THAT(ProblemOf("ns-32-3", "c"), HasSubstr("all namespaces have more than 2097152 bytes"));
 
   changed_.clear();

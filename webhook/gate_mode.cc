@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "webhook/gate_webhook.h"
-
 DEFINE_string(gate, "cluster", "Which gate to add: cluster, or local with --namespace.");
 DEFINE_string(namespace, "",
               "The namespace to serve; required with --gate=local, refused with --gate=cluster.");
@@ -26,7 +24,9 @@ class GateMode final : public Mode {
   GateWebhook webhook_;
 };
 
-kube::Result<GateWebhookOptions> OptionsFromFlags(const std::string& operator_namespace) {
+}  // namespace
+
+kube::Result<GateWebhookOptions> GateOptionsFromFlags(const std::string& operator_namespace) {
   if (FLAGS_gate != "cluster" && FLAGS_gate != "local") {
     return kube::Error::Invalid("--gate: \"" + FLAGS_gate + "\" is neither cluster nor local");
   }
@@ -40,10 +40,8 @@ kube::Result<GateWebhookOptions> OptionsFromFlags(const std::string& operator_na
   return GateWebhookOptions{FLAGS_namespace, operator_namespace};
 }
 
-}  // namespace
-
 kube::Result<std::optional<ChosenMode>> ChooseGateMode(const std::string& operator_namespace) {
-  kube::Result<GateWebhookOptions> options = OptionsFromFlags(operator_namespace);
+  kube::Result<GateWebhookOptions> options = GateOptionsFromFlags(operator_namespace);
   if (!options) return options.error();
   return std::optional(ChosenMode{.what = "adds the " + FLAGS_gate + " gate",
                                   .open = [options](const ModeContext& context) {

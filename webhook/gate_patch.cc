@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/admission/json_patch.h"
 #include "kube/base/json_text.h"
@@ -73,11 +74,18 @@ std::string ClusterPatch(const PodReview& review, GateDecision decision) {
   JsonPatch patch;
   if (decision == GateDecision::kGate) AddGate(patch, review.has_gates, api::kClusterGate);
   std::string gate_label(decision == GateDecision::kIgnore ? api::kNotSet : api::kGated);
-  Set(patch, "/metadata/labels", review.has_labels,
-      {{api::kClusterGateLabel, gate_label, review.cluster_gate_label},
-       {api::kNodeAffinityLabel, std::string(api::kNotSet), review.node_affinity_label},
-       {api::kPreferredNodeAffinityLabel, std::string(api::kNotSet),
-        review.preferred_node_affinity_label}});
+  if (review.placed_at_creation && decision == GateDecision::kGate) {
+    // The cluster controller narrows what was set.
+    Set(patch, "/metadata/labels", review.has_labels,
+        {{api::kClusterGateLabel, gate_label, review.cluster_gate_label}});
+    patch.Remove("/metadata/labels/" + kube::PointerToken(api::kPlacedAtCreationLabel));
+  } else {
+    Set(patch, "/metadata/labels", review.has_labels,
+        {{api::kClusterGateLabel, gate_label, review.cluster_gate_label},
+         {api::kNodeAffinityLabel, std::string(api::kNotSet), review.node_affinity_label},
+         {api::kPreferredNodeAffinityLabel, std::string(api::kNotSet),
+          review.preferred_node_affinity_label}});
+  }
   const std::vector<std::string_view>& gates = review.pod.gates;
   if (review.local_gate_label == api::kRemoved &&
       std::find(gates.begin(), gates.end(), api::kLocalGate) == gates.end())

@@ -14,7 +14,8 @@ namespace webhook {
 // the labels `node-affinity: not-set` and `preferred-node-affinity: not-set`, which the controllers
 // change when they add a requirement or a preference. Removes `local-scheduling-gate: removed`
 // unless the pod has the local gate: the pod is a copy of another one, and no shard has decided its
-// preferences.
+// preferences. Of a pod that was placed before in the same admission, and is gated now, it removes
+// `placed-at-creation`, and leaves the labels of what was set.
 std::string ClusterPatch(const PodReview& review, placement::GateDecision decision);
 
 // Adds the local gate, the label `local-scheduling-gate: gated`, and `entry` (CONFIG or

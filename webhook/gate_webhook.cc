@@ -3,20 +3,30 @@
 
 #include <glog/logging.h>
 
+#include <utility>
 #include <vector>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/base/error.h"
 #include "kube/base/one_line.h"
 #include "placement/gating.h"
 #include "placement/local_configs.h"
 #include "webhook/gate_patch.h"
+#include "webhook/placement_patch.h"
 
 namespace webhook {
 namespace {
 
 using kube::AdmissionResponse;
 using placement::GateDecision;
+
+// A larger pod is gated: here, its images would delay the creation of others.
+constexpr size_t kMaxPlacedReview = 256 << 10;
+
+bool IsForPlacing(std::string_view path) {
+  return path == api::kPlacePath || path == api::kPlaceWithPreferencesPath;
+}
 
 std::string_view DecisionName(GateDecision decision) {
   switch (decision) {
@@ -41,13 +51,17 @@ GateWebhook::GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kub
                                     "The total number of pods processed by the webhook")),
       gated_(metrics.AddCounter("mto_ppo_wh_pods_gated_total",
                                 "The total number of pods gated by the webhook")),
+      placed_(metrics.AddCounter("mto_ppo_wh_pods_placed_total",
+                                 "The total number of pods placed by the webhook, because their "
+                                 "images were known")),
       response_time_(metrics.AddHistogram("mto_ppo_wh_response_time_seconds",
                                           "The response time of the webhook")) {}
 
 void GateWebhook::AddTo(kube::HttpsServer& server) {
   std::vector<std::string_view> paths = {api::kLocalGatePathPrefix};
   if (options_.shard_namespace.empty())
-    paths = {api::kClusterGatePath, api::kClusterPreferencesPath};
+    paths = {api::kClusterGatePath, api::kClusterPreferencesPath, api::kPlacePath,
+             api::kPlaceWithPreferencesPath};
   for (std::string_view path : paths) {
     server.Handle("POST", std::string(path),
                   [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
@@ -71,7 +85,8 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   kube::Result<PodReview> review = reader_.Read(call.body);
   kube::HttpReply reply;
   if (review) {
-    reply.body = WriteReview(review->uid, Decide(*review, call.path, entry));
+    bool small = call.body.size() <= kMaxPlacedReview;
+    reply.body = WriteReview(review->uid, Decide(*review, call.path, entry, small));
   } else {
     LOG(WARNING) << "invalid AdmissionReview: " << review.error();
     reply = kube::FailureReply(400, review.error().message());
@@ -80,16 +95,30 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   return reply;
 }
 
-GateDecision GateWebhook::DecideGate(const placement::PodView& pod, std::string_view path) const {
+GateDecision GateWebhook::DecideGate(const PodReview& review, std::string_view path) const {
   if (!options_.shard_namespace.empty()) {
-    return placement::ShouldGateLocally(pod, options_.shard_namespace, options_.operator_namespace);
+    return placement::ShouldGateLocally(review.pod, options_.shard_namespace,
+                                        options_.operator_namespace);
   }
-  return placement::ShouldGateForCluster(pod, options_.operator_namespace,
-                                         path == api::kClusterPreferencesPath);
+  bool preferences = path == api::kClusterPreferencesPath || path == api::kPlaceWithPreferencesPath;
+  if (!review.placed_at_creation || !IsForPlacing(path)) {
+    return placement::ShouldGateForCluster(review.pod, options_.operator_namespace, preferences);
+  }
+  // What the pod requires is for the images that it had then.
+  placement::PodView pod = review.pod;
+  pod.required_terms_on_architecture.clear();
+  return placement::ShouldGateForCluster(pod, options_.operator_namespace, preferences);
+}
+
+std::optional<std::string> GateWebhook::Place() const {
+  PodInReview before = reader_.ReadPod();
+  kube::core::Pod pod = before.pod;
+  if (!options_.placer->Place(pod)) return std::nullopt;
+  return PlacementPatch(before, pod);
 }
 
 AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view path,
-                                      std::string_view entry) {
+                                      std::string_view entry, bool small) {
   if (!review.creates_pod) return AdmissionResponse::Allowed();
   processed_.Increment();
   if (!review.readable) {
@@ -99,9 +128,17 @@ AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view 
         "the pod has no metadata or no spec: it is not placed by architecture");
   }
   bool local = !options_.shard_namespace.empty();
-  GateDecision decision = DecideGate(review.pod, path);
+  GateDecision decision = DecideGate(review, path);
+  std::optional<std::string> placed;
+  if (decision == GateDecision::kGate && options_.placer != nullptr && IsForPlacing(path) && small)
+    placed = Place();
   VLOG(1) << "pod=" << kube::OneLine(review.pod.ns) << "/" << kube::OneLine(review.name)
-          << " gate=" << (local ? "local" : "cluster") << " decision=" << DecisionName(decision);
+          << " gate=" << (local ? "local" : "cluster")
+          << " decision=" << (placed ? "placed" : DecisionName(decision));
+  if (placed) {
+    placed_.Increment();
+    return AdmissionResponse::Patched(std::move(*placed));
+  }
   if (decision == GateDecision::kGate) gated_.Increment();
   return AdmissionResponse::Patched(local ? LocalPatch(review, decision, entry)
                                           : ClusterPatch(review, decision));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/base/base64.h"
@@ -15,6 +16,8 @@
 #include "kube/server/http_message.h"
 #include "kube/testing/heap.h"
 #include "kube/types/unstructured.h"
+#include "placement/placed_at_creation.h"
+#include "placement/release.h"
 #include "webhook/golden.h"
 
 namespace webhook {
@@ -216,6 +219,111 @@ TEST_F(GateWebhookTest, LargePodLeavesNothingBehindButItsAnswer) {
   review["request"]["object"]["metadata"]["annotations"]["blob"] = std::string(2'000'000, 'x');
   EXPECT_EQ(AnswerForCluster(kube::DumpJson(review)).status, 200);
   EXPECT_EQ(AnswerForCluster(PlainPod()).status, 200);
+}
+
+// Places pods while it is `able`, on `architectures`.
+struct FakePlacer final : PodPlacer {
+  bool Place(kube::core::Pod& pod) override {
+    ns = pod.metadata().namespace_();
+    placement::ClusterDecision decision{.platforms = placement::CommonPlatforms(architectures)};
+    return able && placement::PlaceAtCreation(pod, std::move(decision));
+  }
+
+  bool able = true;
+  placement::ArchitectureSet architectures{"amd64", "arm64"};
+  std::string ns;  // of the last pod
+};
+
+class PlacingTest : public GateWebhookTest {
+ protected:
+  // What the API server makes of the pod and the answer.
+  Json Admitted(const Json& review, std::string path = "/place-pod") {
+    kube::HttpReply reply = webhook_.Answer(Call(std::move(path), kube::DumpJson(review)));
+    EXPECT_EQ(reply.status, 200) << reply.body;
+    std::string patch =
+        *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    Json admitted = review;
+    Json& object = admitted["request"]["object"];
+    if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
+    return admitted;
+  }
+  static const Json& PodOf(const Json& review) { return review["request"]["object"]; }
+  static bool Gated(const Json& review) {
+    return PodOf(review)["spec"].value("schedulingGates", Json::array()).size() == 1;
+  }
+  // Of the operator, without the prefix; "" if absent.
+  static std::string Label(const Json& review, const std::string& name) {
+    return PodOf(review)["metadata"]["labels"].value("multiarch.openshift.io/" + name, "");
+  }
+  // By the last expression, which narrows those before.
+  static Json RequiredBy(const Json& review) {
+    return PodOf(review)["spec"]["affinity"]["nodeAffinity"]
+                        ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][0]
+                        ["matchExpressions"]
+                            .back()["values"];
+  }
+
+  Json plain_ = *kube::ParseJson(PlainPod());
+  FakePlacer placer_;
+  kube::Metrics placing_metrics_;
+  GateWebhook webhook_{{"", kOperatorNamespace, &placer_}, placing_metrics_, kube::RealClock()};
+};
+
+TEST_F(PlacingTest, APlacedPodHasItsRequirementAndNoGate) {
+  for (const char* path : {"/place-pod", "/place-pod/with-preferences"}) {
+    Json placed = Admitted(plain_, path);
+    EXPECT_FALSE(Gated(placed));
+    EXPECT_EQ(RequiredBy(placed), Json::array({"amd64", "arm64"}));
+    EXPECT_EQ(Label(placed, "scheduling-gate"), "not-set");
+    EXPECT_EQ(Label(placed, "node-affinity"), "set");
+    EXPECT_EQ(placer_.ns, plain_["request"]["namespace"]);
+  }
+  EXPECT_THAT(placing_metrics_.Render(), HasSubstr("mto_ppo_wh_pods_placed_total 2\n"));
+  EXPECT_THAT(placing_metrics_.Render(), HasSubstr("mto_ppo_wh_pods_gated_total 0\n"));
+}
+
+TEST_F(PlacingTest, OtherPodsAreGated) {
+  EXPECT_TRUE(Gated(Admitted(plain_, "/add-pod-scheduling-gate")));
+  EXPECT_TRUE(Gated(Admitted(plain_, "/add-pod-scheduling-gate/with-preferences")));
+  Json large = plain_;
+  large["request"]["object"]["metadata"]["annotations"]["a"] = std::string(256 << 10, 'x');
+  EXPECT_TRUE(Gated(Admitted(large)));
+  placer_.able = false;
+  EXPECT_EQ(Admitted(plain_), Admitted(plain_, "/add-pod-scheduling-gate"));
+}
+
+TEST_F(PlacingTest, APodThatIsNeverGatedIsNotPlaced) {
+  Json bound = plain_;
+  bound["request"]["object"]["spec"]["nodeName"] = "n";
+  bound["request"]["object"]["metadata"]["labels"]["multiarch.openshift.io/placed-at-creation"] =
+      "";
+  Json admitted = Admitted(bound);
+  EXPECT_EQ(PodOf(admitted)["spec"], PodOf(bound)["spec"]);
+  EXPECT_EQ(placer_.ns, "");
+}
+
+TEST_F(PlacingTest, AnotherWebhookMayChangeTheImagesOfAPlacedPod) {
+  const Json placed = Admitted(plain_);
+  placer_.architectures = {"arm64", "s390x"};
+  Json again = Admitted(placed);
+  EXPECT_FALSE(Gated(again));
+  EXPECT_EQ(RequiredBy(again), Json::array({"arm64"}));
+  EXPECT_EQ(Admitted(again), again);
+
+  // Or to one that is not known. What the pod requires is narrowed behind the gate.
+  placer_.able = false;
+  again = Admitted(placed);
+  EXPECT_TRUE(Gated(again));
+  EXPECT_EQ(RequiredBy(again), Json::array({"amd64", "arm64"}));
+  EXPECT_EQ(Label(again, "scheduling-gate"), "gated");
+  EXPECT_EQ(Label(again, "node-affinity"), "set");
+  EXPECT_FALSE(
+      PodOf(again)["metadata"]["labels"].contains("multiarch.openshift.io/placed-at-creation"));
+}
+
+TEST_F(GateWebhookTest, WithoutAPlacerAllPodsAreGated) {
+  kube::HttpReply placing = cluster_.Answer(Call("/place-pod", PlainPod()));
+  EXPECT_EQ(placing.body, AnswerForCluster(PlainPod()).body);
 }
 
 TEST_F(GateWebhookTest, CountsPodsFromZero) {

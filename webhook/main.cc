@@ -2,7 +2,8 @@
 // webhook: changes new objects, in one of several modes (mode.h). With --gate=cluster and
 // --gate=local it adds a scheduling gate to pods; the request contains all that it decides on, and
 // it calls the API server only with --metrics-address, to ask which users may read its metrics.
-// With --policies it adds the criteria of scheduling policies to pods and pod templates.
+// With --known-images it places pods instead whose images are known. With --policies it adds the
+// criteria of scheduling policies to pods and pod templates.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -13,6 +14,7 @@
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
+#include "image-facts/webhook/known_images_mode.h"
 #include "kube/base/app.h"
 #include "kube/base/async.h"
 #include "kube/program/program.h"
@@ -36,6 +38,7 @@ constexpr size_t kMaxConnections = 8;
 // The modes, by their flags: the first that is chosen.
 constexpr ChooseMode kModes[] = {
     policy::ChoosePolicyMode,  // scheduling-policies/
+    image_facts::ChooseKnownImagesMode,
     ChooseGateMode,
 };
 

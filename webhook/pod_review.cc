@@ -3,9 +3,13 @@
 
 #include <simdjson.h>
 
+#include <string>
+
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/admission/review_parser.h"
 #include "placement/creators.h"
+#include "webhook/pod_from_json.h"
 
 namespace webhook {
 namespace {
@@ -61,6 +65,9 @@ void ReadMetadata(dom::element metadata, PodReview& review) {
     review.local_gate_label = StringAt(labels, api::kLocalGateLabel);
     review.node_affinity_label = StringAt(labels, api::kNodeAffinityLabel);
     review.preferred_node_affinity_label = StringAt(labels, api::kPreferredNodeAffinityLabel);
+    dom::element placed;
+    review.placed_at_creation =
+        labels[api::kPlacedAtCreationLabel].get(placed) == simdjson::SUCCESS;
   }
   dom::element annotations;
   review.has_annotations = ObjectAt(metadata, "annotations", annotations);
@@ -95,13 +102,22 @@ void ReadSpec(dom::element spec, PodReview& review) {
 
 }  // namespace
 
-PodReviewReader::PodReviewReader() : parser_(std::make_unique<kube::ReviewParser>()) {}
+struct PodReviewReader::State {
+  kube::ReviewParser parser;
+  // Of the last Read().
+  dom::element object;
+  std::string ns;
+};
+
+PodReviewReader::PodReviewReader() : state_(std::make_unique<State>()) {}
 PodReviewReader::~PodReviewReader() = default;
 
-void PodReviewReader::Shrink() { parser_->Shrink(); }
+void PodReviewReader::Shrink() { state_->parser.Shrink(); }
+
+PodInReview PodReviewReader::ReadPod() const { return PodFromJson(state_->object, state_->ns); }
 
 kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
-  kube::Result<dom::element> parsed = parser_->Parse(body);
+  kube::Result<dom::element> parsed = state_->parser.Parse(body);
   if (!parsed) return parsed.error();
   dom::element request = *parsed;
   PodReview review;
@@ -119,6 +135,8 @@ kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
   review.readable = ObjectAt(request, "object", object) && ObjectAt(object, "metadata", metadata) &&
                     ObjectAt(object, "spec", spec);
   if (review.readable) {
+    state_->object = object;
+    state_->ns = review.pod.ns;
     ReadMetadata(metadata, review);
     ReadSpec(spec, review);
   }

@@ -8,10 +8,7 @@
 
 #include "kube/base/error.h"
 #include "placement/gating.h"
-
-namespace kube {
-class ReviewParser;
-}
+#include "webhook/placement_patch.h"
 
 namespace webhook {
 
@@ -37,6 +34,8 @@ struct PodReview {
   std::string_view node_affinity_label;
   std::string_view preferred_node_affinity_label;
   std::string_view local_configs;
+  // Has the label api::kPlacedAtCreationLabel.
+  bool placed_at_creation = false;
 };
 
 class PodReviewReader {
@@ -46,11 +45,14 @@ class PodReviewReader {
 
   // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request.
   kube::Result<PodReview> Read(std::string_view body);
+  // The readable pod of the last Read(), with all that placement reads.
+  PodInReview ReadPod() const;
   // Frees the memory that a large review needed.
   void Shrink();
 
  private:
-  std::unique_ptr<kube::ReviewParser> parser_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace webhook

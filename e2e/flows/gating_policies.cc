@@ -142,14 +142,9 @@ class GatingPoliciesFlow : public FlowFixture {
   }
 
   static Result<Json> DryRun(Scene& scene, const Resource& resource, const std::string& ns,
-                             const Json& object) {
-    kube::ApiRequest request{.method = kube::Method::kPost,
-                             .target = resource.Path(ns) + "?dryRun=All",
-                             .content_type = std::string(kube::kJson),
-                             .body = kube::DumpJson(object)};
-    auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-    if (!answer) return answer.error();
-    return kube::ParseJson(answer->body);
+                             Json object) {
+    object["metadata"]["namespace"] = ns;
+    return scene.CreateInADryRun(resource, object);
   }
 
   // The pod as the API server would store it in `ns`; its refusal as a text.

@@ -36,12 +36,8 @@ class OperatorRestartFlow : public FlowFixture {
   Condition ConfigsAreAccepted() {
     return {"PodPlacementConfigs are accepted", [](Scene& scene) -> kube::Result<> {
               Json config = MakeConfig("probe").Priority(3).Prefer("arm64", 1).Build();
-              kube::ApiRequest request{.method = kube::Method::kPost,
-                                       .target = kConfigs.Path(scene.ns()) + "?dryRun=All",
-                                       .content_type = std::string(kube::kJson),
-                                       .body = kube::DumpJson(config)};
-              auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-              return answer ? kube::Ok() : kube::Result<>(answer.error());
+              kube::Result<Json> created = scene.CreateInADryRun(kConfigs, config);
+              return created ? kube::Ok() : kube::Result<>(created.error());
             }};
   }
 };

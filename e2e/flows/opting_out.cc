@@ -58,13 +58,7 @@ class OptingOutFlow : public FlowFixture, public testing::WithParamInterface<con
   Condition SchedulerIsExcluded() {
     Json pod = Pod("probe").Set("/spec/schedulerName", kExcludedScheduler).Build();
     return {"pods of the excluded scheduler are not gated", [pod](Scene& scene) -> kube::Result<> {
-              kube::ApiRequest request{.method = kube::Method::kPost,
-                                       .target = kPods.Path(scene.ns()) + "?dryRun=All",
-                                       .content_type = std::string(kube::kJson),
-                                       .body = kube::DumpJson(pod)};
-              auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-              if (!answer) return answer.error();
-              kube::Result<Json> created = kube::ParseJson(answer->body);
+              kube::Result<Json> created = scene.CreateInADryRun(kPods, pod);
               if (!created) return created.error();
               if (IsGated(*created)) return kube::Error::Unavailable("they are");
               return kube::Ok();

@@ -64,12 +64,7 @@ class TenantAdmissionFlow : public FlowFixture {
   // The API server applies the configuration: creating `object` in a dry run is refused.
   Condition InForce(const Resource& resource, Json object) {
     return {"the tenant's webhook is in force", [resource, object](Scene& scene) -> Result<> {
-              kube::ApiRequest request{.method = kube::Method::kPost,
-                                       .target = resource.Path(scene.ns()) + "?dryRun=All",
-                                       .content_type = std::string(kube::kJson),
-                                       .body = kube::DumpJson(object)};
-              auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-              if (answer) return Error::NotFound("a refusal");
+              if (scene.CreateInADryRun(resource, object)) return Error::NotFound("a refusal");
               return Ok();
             }};
   }
@@ -192,16 +187,13 @@ TEST_F(TenantAdmissionFlow, ChangesByAPolicyAreNotFought) {
 
   auto in_force = Condition{
       "the policy is in force", [](Scene& scene) -> Result<> {
-        kube::ApiRequest request{
-            .method = kube::Method::kPost,
-            .target = kServiceAccounts.Path(scene.ns()) + "?dryRun=All",
-            .content_type = std::string(kube::kJson),
-            .body =
-                R"({"metadata":{"name":"probe","labels":{"app.kubernetes.io/managed-by":""}}})"};
-        auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-        if (!answer) return answer.error();
-        if (answer->body.find("tenant") != std::string::npos) return Ok();
-        return Error::NotFound("no change: " + answer->body);
+        const Json account = kube::MustParseJson(
+            R"({"metadata": {"name": "probe", "labels": {"app.kubernetes.io/managed-by": ""}}})");
+        Result<Json> created = scene.CreateInADryRun(kServiceAccounts, account);
+        if (!created) return created.error();
+        const std::string stored = kube::DumpJson(*created);
+        if (stored.find("tenant") != std::string::npos) return Ok();
+        return Error::NotFound("no change: " + stored);
       }};
   Flow flow(scene(), "a policy that changes the operator's objects");
   flow.Do(Create(kPolicies, policy))

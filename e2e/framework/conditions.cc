@@ -80,14 +80,8 @@ Result<> NewPodsAreGated(Scene& scene, std::string_view gate, const Json& labels
                  .Set("/metadata/labels", labels)
                  .Set("/spec/containers/0/resources", {{"requests", tiny}, {"limits", tiny}})
                  .Build();
-  kube::ApiRequest request{.method = kube::Method::kPost,
-                           .target = kPods.Path(scene.ns()) + "?dryRun=All",
-                           .content_type = std::string(kube::kJson),
-                           .body = kube::DumpJson(pod)};
-  auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-  if (!answer) return answer.error().Prefix("create a pod in a dry run");
-  Result<Json> created = kube::ParseJson(answer->body);
-  if (!created) return created.error();
+  Result<Json> created = scene.CreateInADryRun(kPods, pod);
+  if (!created) return created.error().Prefix("create a pod in a dry run");
   if (!HasGate(*created, gate))
     return Missing("a new pod with labels " + kube::DumpJson(labels) + " does not get " +
                    std::string(gate));
@@ -107,11 +101,11 @@ Json LabelsFor(const Json& selector) {
   return labels;
 }
 
-// The webhook entries of a config: one of its own, and one for each rule.
+// The webhook entries of a config: one of its own preferences, and one for each rule.
 size_t EntriesOf(const Json& config) {
   const Json* rules = kube::Find(config, "spec.celRules");
-  if (rules == nullptr || rules->empty()) return 1;
-  return rules->size() + (kube::Find(config, "spec.plugins.nodeAffinityScoring") != nullptr);
+  return (rules == nullptr ? 0 : rules->size()) +
+         (kube::Find(config, "spec.plugins.nodeAffinityScoring") != nullptr);
 }
 
 Result<> IsGone(Scene& scene, const Resource& resource, const std::string& name) {

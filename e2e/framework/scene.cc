@@ -102,6 +102,18 @@ Result<Json> Scene::Create(const Resource& resource, Json object) {
   return created->body();
 }
 
+Result<Json> Scene::CreateInADryRun(const Resource& resource, const Json& object) {
+  std::string ns = kube::StringAt(object, "metadata.namespace");
+  if (ns.empty() && resource.namespaced) ns = ns_;
+  kube::ApiRequest request{.method = kube::Method::kPost,
+                           .target = resource.Path(ns) + "?dryRun=All",
+                           .content_type = std::string(kube::kJson),
+                           .body = kube::DumpJson(object)};
+  auto answer = cluster_.Run(cluster_.client().Call(std::move(request)));
+  if (!answer) return answer.error();
+  return kube::ParseJson(answer->body);
+}
+
 Result<Json> Scene::Get(const Resource& resource, const std::string& name) {
   auto found = cluster_.Run(kube::GetObject(cluster_.client(), resource, KeyIn(resource, name)));
   if (!found) return found.error();

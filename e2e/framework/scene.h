@@ -33,6 +33,8 @@ class Scene {
 
   // Calls to the API server. Namespaced objects are in the scene's namespace by default.
   kube::Result<Json> Create(const kube::Resource& resource, Json object);
+  // The object as the API server would store it.
+  kube::Result<Json> CreateInADryRun(const kube::Resource& resource, const Json& object);
   kube::Result<Json> Get(const kube::Resource& resource, const std::string& name);
   kube::Result<std::vector<Json>> List(const kube::Resource& resource,
                                        const std::string& label_selector = "");

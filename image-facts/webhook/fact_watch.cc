@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image-facts/webhook/fact_watch.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,11 @@ constexpr size_t kMaxImages = 64;
 
 FactWatch::FactWatch(kube::Client& client, kube::Clock& clock, std::string ns)
     : clock_(clock), objects_(client, clock, {.ns = std::move(ns)}) {}
+
+void FactWatch::OnChange(std::function<void()> listener) {
+  objects_.OnChange(
+      [listener = std::move(listener)](kube::EventType, const kube::ObjectKey&) { listener(); });
+}
 
 size_t FactWatch::size() const {
   size_t facts = 0;
@@ -38,10 +44,10 @@ std::string FactWatch::Configuration() const {
   return configuration;
 }
 
-placement::SharedPlatforms FactWatch::Find(const placement::ContainerImage& image,
-                                           const std::string& configuration) const {
+std::variant<placement::SharedPlatforms, NotKnown> FactWatch::Find(
+    const placement::ContainerImage& image, const std::string& configuration) const {
   auto reference = inspection::Reference::Parse(image.reference);
-  if (!reference) return nullptr;
+  if (!reference) return NotKnown::kNeverRead;
   const uint64_t hash = HashOf(reference->ToString());
   std::optional<FactIndex::Fact> newest;
   objects_.ForEach([&](const FactIndex& index) {
@@ -49,24 +55,27 @@ placement::SharedPlatforms FactWatch::Find(const placement::ContainerImage& imag
     std::optional<FactIndex::Fact> fact = index.Find(hash);
     if (fact && (!newest || newest->read < fact->read)) newest = std::move(fact);
   });
-  if (!newest) return nullptr;
+  if (!newest) return NotKnown::kNeverRead;
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
-  if (newest->read > now + kClockSkew) return nullptr;
+  if (newest->read > now + kClockSkew) return NotKnown::kNotCurrent;
   std::chrono::seconds lifetime = image.always_pull ? kAlwaysLifetime : kLifetime;
   bool counts = !reference->digest.empty() || now - newest->read < lifetime;
-  return counts ? newest->platforms : nullptr;
+  if (!counts) return NotKnown::kTooOld;
+  return newest->platforms;
 }
 
-std::optional<placement::CommonPlatforms> FactWatch::PlatformsOf(const kube::core::Pod& pod) const {
-  if (!current()) return std::nullopt;
+std::variant<placement::CommonPlatforms, NotKnown> FactWatch::PlatformsOf(
+    const kube::core::Pod& pod) const {
+  if (!current()) return NotKnown::kNotCurrent;
   const std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
-  if (images.empty() || images.size() > kMaxImages) return std::nullopt;
+  if (images.empty() || images.size() > kMaxImages) return NotKnown::kOfNoRegistry;
   const std::string configuration = Configuration();
   std::vector<placement::SharedPlatforms> known;
   for (const placement::ContainerImage& image : images) {
-    if (image.only_volume || image.never_pull) return std::nullopt;
-    known.push_back(Find(image, configuration));
-    if (known.back() == nullptr) return std::nullopt;
+    if (image.only_volume || image.never_pull) return NotKnown::kOfNoRegistry;
+    auto found = Find(image, configuration);
+    if (auto* why = std::get_if<NotKnown>(&found)) return *why;
+    known.push_back(std::get<placement::SharedPlatforms>(std::move(found)));
   }
   return placement::Common(known);
 }

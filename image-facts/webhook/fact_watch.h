@@ -3,13 +3,15 @@
 //
 //   FactWatch facts(client, clock, operator_namespace);
 //   tasks.Spawn("image-facts", facts.Run());
-//   std::optional<placement::CommonPlatforms> known = facts.PlatformsOf(pod);
+//   auto known = facts.PlatformsOf(pod);
+//   if (auto* common = std::get_if<placement::CommonPlatforms>(&known)) ...
 //
 // Thread: the client's.
 #pragma once
 
-#include <optional>
+#include <functional>
 #include <string>
+#include <variant>
 
 #include "image-facts/fact_index.h"
 #include "kube/base/async.h"
@@ -22,25 +24,33 @@
 
 namespace image_facts {
 
+// Why it is not known what the images of a pod have in common.
+enum class NotKnown {
+  kNotCurrent,   // the facts may be behind
+  kNeverRead,    // no fact has one of the images, under this configuration of registries
+  kTooOld,       // the fact about one of them, a tag, does not count any more
+  kOfNoRegistry  // one is only on nodes or a volume; there is none, or there are too many
+};
+
 class FactWatch {
  public:
   // `ns`: the operator's namespace. Both references outlive it.
   FactWatch(kube::Client& client, kube::Clock& clock, std::string ns);
 
+  // Called when there are other facts. Before Run().
+  void OnChange(std::function<void()> listener);
   // Until cancelled.
   kube::asio::awaitable<void> Run() { return objects_.Run(); }
   // The facts are those of the API server, but for changes on their way.
   bool current() const { return objects_.current(); }
-  // What the images of the pod have in common. nullopt if one of them is not known or not any more,
-  // is only on nodes, or is mounted as a volume; if the pod has no image; or if the facts are not
-  // current.
-  std::optional<placement::CommonPlatforms> PlatformsOf(const kube::core::Pod& pod) const;
+  // What the images of the pod have in common.
+  std::variant<placement::CommonPlatforms, NotKnown> PlatformsOf(const kube::core::Pod& pod) const;
   size_t size() const;
 
  private:
-  // nullptr if it is not known under this configuration, or not any more.
-  placement::SharedPlatforms Find(const placement::ContainerImage& image,
-                                  const std::string& configuration) const;
+  // Of the image under this configuration.
+  std::variant<placement::SharedPlatforms, NotKnown> Find(const placement::ContainerImage& image,
+                                                          const std::string& configuration) const;
   // Of the object that was written last: facts of others, until they are written too, do not count.
   std::string Configuration() const;
 

@@ -64,13 +64,25 @@ class FactWatchTest : public testing::Test {
     }
     kube::Drain(io_);
   }
-  // "?": not known; else the architectures on linux.
+  // The architectures on linux; or "old", "never", "no registry", "not current".
   std::string Known(const kube::core::Pod& pod) {
     auto known = facts_.PlatformsOf(pod);
-    if (!known) return "?";
-    std::string text;
-    for (const std::string& architecture : known->On("linux")) text += architecture + " ";
-    return text;
+    if (const auto* common = std::get_if<placement::CommonPlatforms>(&known)) {
+      std::string text;
+      for (const std::string& architecture : common->On("linux")) text += architecture + " ";
+      return text;
+    }
+    switch (std::get<NotKnown>(known)) {
+      case NotKnown::kNotCurrent:
+        return "not current";
+      case NotKnown::kNeverRead:
+        return "never";
+      case NotKnown::kTooOld:
+        return "old";
+      case NotKnown::kOfNoRegistry:
+        return "no registry";
+    }
+    return "";
   }
 
   boost::asio::io_context io_;
@@ -86,10 +98,10 @@ TEST_F(FactWatchTest, GivesWhatAllImagesHaveInCommon) {
   EXPECT_EQ(facts_.size(), 2U);
   EXPECT_EQ(Known(MakePod("web").Image("a:1")), "amd64 arm64 ");
   EXPECT_EQ(Known(MakePod("web").Image("a:1").InitImage("r.io/b")), "arm64 ");
-  EXPECT_EQ(Known(MakePod("web").Image("a:1").Image("a:2")), "?");
-  EXPECT_EQ(Known(MakePod("web")), "?");
-  EXPECT_EQ(Known(MakePod("web").Image("a:1", "Never")), "?");
-  EXPECT_EQ(Known(MakePod("web").Image("NO:NAME:")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("a:1").Image("a:2")), "never");
+  EXPECT_EQ(Known(MakePod("web")), "no registry");
+  EXPECT_EQ(Known(MakePod("web").Image("a:1", "Never")), "no registry");
+  EXPECT_EQ(Known(MakePod("web").Image("NO:NAME:")), "never");
 }
 
 TEST_F(FactWatchTest, AVolumeIsNotKnown) {
@@ -99,7 +111,7 @@ TEST_F(FactWatchTest, AVolumeIsNotKnown) {
   EXPECT_EQ(Known(pod), "amd64 ") << "a container has the image as well";
   pod.mutable_spec()->mutable_volumes(0)->mutable_source()->mutable_image()->set_reference("a:2");
   Store("image-facts-1", {Fact("docker.io/library/a:2", {"amd64"})});
-  EXPECT_EQ(Known(pod), "?");
+  EXPECT_EQ(Known(pod), "no registry");
 }
 
 TEST_F(FactWatchTest, ATagCountsForATime) {
@@ -107,10 +119,10 @@ TEST_F(FactWatchTest, ATagCountsForATime) {
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "Always")), "amd64 ");
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "amd64 ");
   clock_.Advance(1s);
-  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "Always")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "Always")), "old");
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "amd64 ");
   clock_.Advance(kLifetime - kAlwaysLifetime);
-  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "old");
 }
 
 TEST_F(FactWatchTest, ADigestCountsForEver) {
@@ -121,7 +133,7 @@ TEST_F(FactWatchTest, ADigestCountsForEver) {
 
 TEST_F(FactWatchTest, AFactOfTheFutureDoesNotCount) {
   Store("image-facts-0", {Fact("r.io/a:1", {"amd64"}, -kClockSkew - 1s)});
-  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "not current");
   Store("image-facts-0", {Fact("r.io/a:1", {"amd64"}, -kClockSkew)});
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "amd64 ");
 }
@@ -131,14 +143,14 @@ TEST_F(FactWatchTest, OnlyFactsOfTheNewestConfigurationCount) {
   Store("image-facts-1", {Fact("r.io/b:1", {"amd64"})}, "old");
   EXPECT_EQ(Known(MakePod("web").Image("r.io/b:1")), "amd64 ");
   Store("image-facts-0", {}, "new");
-  EXPECT_EQ(Known(MakePod("web").Image("r.io/b:1")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/b:1")), "never");
 }
 
 TEST_F(FactWatchTest, ADeletedObjectIsForgotten) {
   Store("image-facts-0", {Fact("r.io/a:1", {"amd64"})});
   api_.Delete<ImageFacts>({kNs, "image-facts-0"});
   kube::Drain(io_);
-  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "never");
   EXPECT_EQ(facts_.size(), 0U);
 }
 
@@ -148,7 +160,7 @@ TEST_F(FactWatchTest, WithoutAWatchNothingIsKnown) {
   api_.Stop();
   kube::Drain(io_);
   EXPECT_FALSE(facts_.current());
-  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "?");
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "not current");
   api_.Start();
   for (int i = 0; i < 60; ++i) {
     clock_.Advance(1s);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
+#include <optional>
 
 #include "kube/base/async.h"
 
@@ -33,28 +33,10 @@ DEFINE_string(
 namespace kube {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kReadEvery = 5s;
-constexpr size_t kMaxBytes = 64;
-
 // The level of glog; -1 for an unknown word.
 int LevelOf(std::string_view verbosity) {
   auto found = std::find(kVerbosities.begin(), kVerbosities.end(), verbosity);
   return found == kVerbosities.end() ? -1 : static_cast<int>(found - kVerbosities.begin());
-}
-
-// The beginning of the file without the spaces around it; "" if it does not exist.
-std::string ReadWord(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  constexpr std::string_view kSpaces = " \t\r\n";
-  size_t begin = std::min(text.find_first_not_of(kSpaces), text.size());
-  text.erase(0, begin);
-  text.erase(text.find_last_not_of(kSpaces) + 1);
-  return text;
 }
 
 LogVerbosityFile& TheFile() {
@@ -73,15 +55,14 @@ void SetLogVerbosity(std::string_view verbosity) {
 }
 
 void LogVerbosityFile::Refresh() {
-  std::string text = ReadWord(path_);
-  if (text == text_) return;
-  text_ = text;
-  if (!text.empty() && LevelOf(text) < 0) {
+  std::optional<std::string> word = file_.Changed();
+  if (!word) return;
+  if (!word->empty() && LevelOf(*word) < 0) {
     // The text is not quoted: its author is not trusted.
     LOG(WARNING) << path_ << ": not one of Normal, Debug, Trace, TraceAll: ignored";
     return;
   }
-  SetLogVerbosity(text);
+  SetLogVerbosity(*word);
 }
 
 void StartLogVerbosity() {
@@ -92,7 +73,7 @@ void StartLogVerbosity() {
 asio::awaitable<void> FollowLogVerbosity(Clock& clock) {
   co_await IgnoreCancellation();
   while (!FLAGS_log_verbosity_file.empty()) {
-    Result<> slept = co_await clock.Sleep(kReadEvery);
+    Result<> slept = co_await clock.Sleep(SettingFile::kReadEvery);
     if (!slept) break;
     TheFile().Refresh();
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "kube/base/clock.h"
+#include "kube/base/setting_file.h"
 
 namespace kube {
 
@@ -18,7 +19,7 @@ void SetLogVerbosity(std::string_view verbosity);
 // Follows --log-verbosity-file. A file that does not exist stands for the start value.
 class LogVerbosityFile {
  public:
-  explicit LogVerbosityFile(std::string path) : path_(std::move(path)) {}
+  explicit LogVerbosityFile(std::string path) : path_(path), file_(std::move(path)) {}
 
   // Reads the file, and sets the verbosity if the file's text has changed. An invalid text is
   // logged once.
@@ -26,7 +27,7 @@ class LogVerbosityFile {
 
  private:
   std::string path_;
-  std::string text_;
+  SettingFile file_;
 };
 
 // Sets the start value and reads the file, before the first line is logged.

@@ -101,6 +101,7 @@ EventRecorder::EventRecorder(Client& client, Clock& clock, EventRecorderOptions 
 
 void EventRecorder::Record(const core::ObjectReference& about, bool warning,
                            std::string_view reason, std::string message) {
+  if (options_.wanted && !options_.wanted(about, warning, reason)) return;
   auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch()).count();
   core::Event& event = scratch_;

@@ -44,6 +44,9 @@ class EventObserver {
 struct EventRecorderOptions {
   // The events' source.
   std::string component;
+  // Returns whether to record an event; empty: every one.
+  std::function<bool(const core::ObjectReference& about, bool warning, std::string_view reason)>
+      wanted = nullptr;
   // Maximum queued events, about 500 bytes each; further ones are dropped.
   size_t capacity = 10'000;
   // Returns whether there is urgent work; called every `poll`. A new event counts as urgent work

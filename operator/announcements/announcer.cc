@@ -61,7 +61,7 @@ Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint dea
   announcement.uid = metadata.uid();
   announcement.name = metadata.name();
   announcement.generation = std::max<int64_t>(announcement.generation, metadata.generation());
-  write->may_prefer |= config.MayPrefer();
+  write->may_change_pods |= config.MayChangePods();
   if (idle) tasks_.Spawn("announce-" + ns, WriteAll(ns));
 
   if (clock_.Now() >= deadline) co_return Ok();
@@ -132,7 +132,7 @@ watches::AnnotationChanges Announcer::Changes(const Write& write,
   for (const auto& [uid, announcement] : write.announcements) writes.push_back(announcement);
   watches::AnnotationChanges changes =
       watches::Announcing(writes, metadata, SecondsOf(clock_.WallNow()));
-  if (write.may_prefer)
+  if (write.may_change_pods)
     changes[std::string(api::kPreferencesAnnouncedAnnotation)] = std::string("true");
   return changes;
 }

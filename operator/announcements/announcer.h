@@ -52,7 +52,7 @@ class Announcer {
  private:
   struct Write {
     std::map<std::string, watches::Announcement> announcements;  // by uid
-    bool may_prefer = false;                                     // one of the configs
+    bool may_change_pods = false;                                // one of the configs
     std::optional<kube::Result<>> result;
     kube::TimePoint ended;
     kube::Notifier done;

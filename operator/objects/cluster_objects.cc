@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/cluster_objects.h"
 
+#include "api/known_images.h"
 #include "api/names.h"
+#include "api/operands.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/inspection_arguments.h"
 #include "operator/objects/metadata.h"
@@ -19,7 +21,7 @@ Operand ClusterController(const api::OperandSize& size, const OperandOptions& op
                      .name = std::string(api::kControllerName),
                      .binary = "cluster-controller",
                      .image = options.controller_image,
-                     .args = {"--namespace=" + options.ns},
+                     .args = {"--namespace=" + options.ns, SettingFlag(kPodEventsKey)},
                      .size = size,
                      .protected_metrics = true,
                      .critical = true};
@@ -31,17 +33,21 @@ Operand ClusterController(const api::OperandSize& size, const OperandOptions& op
   return controller;
 }
 
-Operand ClusterWebhook(const api::OperandSize& size, const OperandOptions& options) {
-  return {.ns = options.ns,
-          .name = std::string(api::kWebhookName),
-          .binary = "webhook",
-          .image = options.webhook_image,
-          .args = {"--gate=cluster", "--operator-namespace=" + options.ns,
-                   "--cert-dir=" + std::string(kCertificateDirectory)},
-          .size = size,
-          .webhook = true,
-          .protected_metrics = true,
-          .critical = true};
+Operand ClusterWebhook(const api::OperandSize& size, bool known_images,
+                       const OperandOptions& options) {
+  Operand webhook{.ns = options.ns,
+                  .name = std::string(api::kWebhookName),
+                  .binary = "webhook",
+                  .image = options.webhook_image,
+                  .args = {"--gate=cluster", "--operator-namespace=" + options.ns,
+                           "--cert-dir=" + std::string(kCertificateDirectory)},
+                  .size = size,
+                  .webhook = true,
+                  .watches = known_images,
+                  .protected_metrics = true,
+                  .critical = true};
+  if (known_images) webhook.args.emplace_back("--known-images");
+  return webhook;
 }
 
 // For the controller, in all namespaces.
@@ -59,13 +65,16 @@ DesiredObject ClusterBinding(std::string_view role, bool wanted, const OperandOp
 
 }  // namespace
 
-DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options,
-                              const api::Operands& operands) {
+DesiredObjects ClusterObjects(const api::ClusterPodPlacementConfigSpec& spec,
+                              const OperandOptions& options) {
+  const api::Operands operands = spec.operands.value_or(api::Operands());
+  const bool known_images = spec.known_images == api::kPlaceKnownImages;
   Operand controller =
       ClusterController(SizeOf(operands.controller, api::kControllerDefaults), options);
-  Operand webhook = ClusterWebhook(SizeOf(operands.webhook, api::kWebhookDefaults), options);
+  Operand webhook =
+      ClusterWebhook(SizeOf(operands.webhook, api::kWebhookDefaults), known_images, options);
   return {
-      {kube::kConfigMaps, OperandSettings(options.ns, log_verbosity)},
+      {kube::kConfigMaps, OperandSettings(options.ns, spec)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},
       {kube::kServiceAccounts, OperandServiceAccount(webhook)},
       {kube::kPodDisruptionBudgets, OperandDisruptionBudget(controller)},

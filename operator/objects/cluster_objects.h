@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "api/operands.h"
+#include "api/cluster_pod_placement_config.h"
 #include "api/templates.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/options.h"
@@ -14,8 +14,8 @@
 namespace operator_ {
 
 // In the order of creation.
-DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options,
-                              const api::Operands& operands = {});
+DesiredObjects ClusterObjects(const api::ClusterPodPlacementConfigSpec& spec,
+                              const OperandOptions& options);
 
 // The controller's permission to watch the global pull secret `secret` alone, as the namespace also
 // has the keys of the authorities. With "" these objects have to be removed.

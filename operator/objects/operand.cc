@@ -76,8 +76,7 @@ Json Affinity(const Operand& operand, const OperandOptions& options) {
 
 Json ArgumentsOf(const Operand& operand) {
   Json args = operand.args;
-  args.push_back("--log-verbosity-file=" + std::string(kSettingsDirectory) + "/" +
-                 std::string(kLogVerbosityKey));
+  args.push_back(SettingFlag(kLogVerbosityKey));
   if (operand.protected_metrics) {
     args.push_back("--metrics-address=:" + std::to_string(kProtectedMetricsPort));
     args.push_back("--metrics-cert-dir=" + std::string(CertificateFolder(operand)));
@@ -169,10 +168,16 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
 
 }  // namespace
 
-Json OperandSettings(const std::string& ns, const std::string& log_verbosity) {
+Json OperandSettings(const std::string& ns, const api::ClusterPodPlacementConfigSpec& spec) {
   Json settings = NewObject(kube::kConfigMaps, ns, kSettingsName);
-  settings["data"] = {{std::string(kLogVerbosityKey), log_verbosity}};
+  settings["data"] = {{std::string(kLogVerbosityKey), spec.log_verbosity},
+                      {std::string(kPodEventsKey), spec.pod_events}};
   return settings;
+}
+
+std::string SettingFlag(std::string_view key) {
+  return "--" + std::string(key) + "-file=" + std::string(kSettingsDirectory) + "/" +
+         std::string(key);
 }
 
 Json OperandServiceAccount(const Operand& operand) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/cluster_pod_placement_config.h"
 #include "api/operands.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
@@ -20,10 +21,11 @@ inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
 // The same folder for an operand that needs a certificate only for its metrics.
 inline constexpr std::string_view kMetricsCertificateDirectory = "/etc/metrics/certs";
 // The ConfigMap with the settings of all operands of a namespace, which change without a restart;
-// its folder in their containers, and its key.
+// its folder in their containers, and its keys.
 inline constexpr std::string_view kSettingsName = "pod-placement-settings";
 inline constexpr std::string_view kSettingsDirectory = "/etc/pod-placement/settings";
 inline constexpr std::string_view kLogVerbosityKey = "log-verbosity";
+inline constexpr std::string_view kPodEventsKey = "pod-events";
 
 // The mount point of the node's folders.
 inline constexpr std::string_view kHostDirectory = "/host";
@@ -60,7 +62,9 @@ struct Operand {
 };
 
 // The ConfigMap kSettingsName. The kubelet updates its files in the containers.
-kube::Json OperandSettings(const std::string& ns, const std::string& log_verbosity);
+kube::Json OperandSettings(const std::string& ns, const api::ClusterPodPlacementConfigSpec& spec);
+// The flag for one of its keys: "--log-verbosity-file=...".
+std::string SettingFlag(std::string_view key);
 kube::Json OperandServiceAccount(const Operand& operand);
 // The port of the metrics; for a webhook also port 443, which is 9443 of the pod.
 kube::Json OperandService(const Operand& operand);

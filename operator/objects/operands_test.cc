@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "api/operands.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
+#include "api/cluster_pod_placement_config.h"
 #include "api/excluded_namespaces.h"
+#include "api/known_images.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/metadata.h"
@@ -39,7 +43,7 @@ TEST(ClusterObjectsTest, TheControllerKnowsTheExcludedNamespaces) {
   options.excluded_namespaces = *api::ExcludedNamespaces::Parse("openshift-*,hypershift-*");
   const std::string flag = "--excluded-namespaces=openshift-*,hypershift-*";
   for (bool excludes : {true, false}) {
-    DesiredObjects objects = ClusterObjects("Normal", excludes ? options : kOptions);
+    DesiredObjects objects = ClusterObjects({}, excludes ? options : kOptions);
     auto args = ArgsOf(Find(objects, kube::kDeployments, "pod-placement-controller"));
     EXPECT_EQ(std::count(args.begin(), args.end(), flag), excludes ? 1 : 0);
   }
@@ -48,14 +52,14 @@ TEST(ClusterObjectsTest, TheControllerKnowsTheExcludedNamespaces) {
 TEST(ClusterObjectsTest, TheControllersIdentityInACloud) {
   const char kController[] = "pod-placement-controller";
   auto labels = [&](const OperandOptions& options) {
-    Json deployment = Find(ClusterObjects("Normal", options), kube::kDeployments, kController);
+    Json deployment = Find(ClusterObjects({}, options), kube::kDeployments, kController);
     return deployment["spec"]["template"]["metadata"]["labels"];
   };
   OperandOptions options = kOptions;
   options.cloud_registries = "gcr.io,team.azurecr.io";
   options.service_account_tokens = true;
   options.controller_annotations = {{"azure.workload.identity/client-id", "c"}};
-  DesiredObjects objects = ClusterObjects("Normal", options);
+  DesiredObjects objects = ClusterObjects({}, options);
   auto args = ArgsOf(Find(objects, kube::kDeployments, kController));
   for (const char* flag : {"--cloud-registries=gcr.io,team.azurecr.io", "--service-account-tokens"})
     EXPECT_EQ(std::count(args.begin(), args.end(), flag), 1) << flag;
@@ -68,14 +72,14 @@ TEST(ClusterObjectsTest, TheControllersIdentityInACloud) {
   options.cloud_registries = "gcr.io";
   EXPECT_FALSE(labels(options).contains("azure.workload.identity/use"));
   for (const std::string& arg :
-       ArgsOf(Find(ClusterObjects("Normal", kOptions), kube::kDeployments, kController))) {
+       ArgsOf(Find(ClusterObjects({}, kOptions), kube::kDeployments, kController))) {
     EXPECT_EQ(arg.find("--cloud-registries"), std::string::npos);
     EXPECT_EQ(arg.find("--service-account-tokens"), std::string::npos);
   }
 }
 
 TEST(ShardObjectsTest, AllObjectsAreLabelledAndInTheNamespace) {
-  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+  for (const DesiredObject& object : ShardObjects("shop", {}, kOptions)) {
     EXPECT_EQ(object.Key().ns, "shop") << object.body;
     EXPECT_EQ(object.body["metadata"]["labels"]["app.kubernetes.io/managed-by"],
               "multiarch-tuning-operator");
@@ -92,7 +96,7 @@ TEST(OperandObjectsTest, OnlyNetworkPoliciesCanBeUnwanted) {
     OperandOptions options = kOptions;
     options.network_policies = with;
     for (const DesiredObjects& objects :
-         {ShardObjects("shop", "Normal", options), ClusterObjects("Normal", options)}) {
+         {ShardObjects("shop", {}, options), ClusterObjects({}, options)}) {
       int policies = 0;
       for (const DesiredObject& object : objects) {
         bool policy = object.resource.kind == kube::kNetworkPolicies.kind;
@@ -137,8 +141,8 @@ TEST(ClusterObjectsTest, RightsForTemplatesAreBoundOnlyForThePluginsThatNeedThem
 
 // I6
 TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
-  Json role = Find(ShardObjects("shop", "Normal", kOptions), kube::kRoles,
-                   "pod-placement-shard-controller");
+  Json role =
+      Find(ShardObjects("shop", {}, kOptions), kube::kRoles, "pod-placement-shard-controller");
   std::set<std::string> resources;
   for (const Json& rule : role["rules"]) {
     for (const Json& resource : rule["resources"]) resources.insert(resource.get<std::string>());
@@ -155,7 +159,7 @@ TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
 
 // The owner of a namespace cannot give a program the right to review tokens.
 TEST(ShardObjectsTest, MetricsOfAShardArePlain) {
-  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+  for (const DesiredObject& object : ShardObjects("shop", {}, kOptions)) {
     if (object.resource.kind != kube::kDeployments.kind) continue;
     EXPECT_EQ(kube::DumpJson(object.body).find("8443"), std::string::npos) << object.body;
     Json ports = object.body["spec"]["template"]["spec"]["containers"][0]["ports"];
@@ -165,7 +169,7 @@ TEST(ShardObjectsTest, MetricsOfAShardArePlain) {
 }
 
 TEST(ShardObjectsTest, TheWebhookHasNoPermissions) {
-  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+  for (const DesiredObject& object : ShardObjects("shop", {}, kOptions)) {
     if (object.resource.kind != kube::kRoleBindings.kind) continue;
     ASSERT_EQ(object.body["subjects"].size(), 1u);
     EXPECT_EQ(object.body["subjects"][0]["name"], "pod-placement-shard-controller");
@@ -173,10 +177,11 @@ TEST(ShardObjectsTest, TheWebhookHasNoPermissions) {
 }
 
 TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) {
-  DesiredObjects objects = ShardObjects("shop", "Debug", kOptions);
+  DesiredObjects objects = ShardObjects("shop", {.log_verbosity = "Debug"}, kOptions);
   EXPECT_EQ(
       ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-controller")),
       (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u",
+                                "--pod-events-file=/etc/pod-placement/settings/pod-events",
                                 "--log-verbosity-file=/etc/pod-placement/settings/log-verbosity"}));
   EXPECT_EQ(
       ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-web-hook")),
@@ -187,15 +192,15 @@ TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) 
 
 // A change of the verbosity restarts nothing.
 TEST(ShardObjectsTest, TheVerbosityIsInTheSettingsAlone) {
-  DesiredObjects normal = ShardObjects("shop", "Normal", kOptions);
-  DesiredObjects debug = ShardObjects("shop", "Debug", kOptions);
+  DesiredObjects normal = ShardObjects("shop", {}, kOptions);
+  DesiredObjects debug = ShardObjects("shop", {.log_verbosity = "Debug"}, kOptions);
   ASSERT_EQ(normal.size(), debug.size());
   for (size_t i = 0; i < normal.size(); ++i) {
     bool settings = normal[i].Key().name == "pod-placement-settings";
     EXPECT_EQ(normal[i].body != debug[i].body, settings) << normal[i].body;
   }
   Json settings = Find(debug, kube::kConfigMaps, "pod-placement-settings");
-  EXPECT_EQ(settings["data"], (Json{{"log-verbosity", "Debug"}}));
+  EXPECT_EQ(settings["data"], (Json{{"log-verbosity", "Debug"}, {"pod-events", "All"}}));
   for (const char* name : {"pod-placement-shard-controller", "pod-placement-shard-web-hook"}) {
     Json pod = Find(debug, kube::kDeployments, name)["spec"]["template"]["spec"];
     Json volume = pod["volumes"].back();
@@ -210,13 +215,26 @@ TEST(ShardObjectsTest, TheVerbosityIsInTheSettingsAlone) {
 TEST(ClusterObjectsTest, OnlyTheControllerGetsTheProxyAsOnlyItCallsRegistries) {
   OperandOptions options = kOptions;
   options.proxy_environment = {{"HTTPS_PROXY", "http://proxy:3128"}};
-  DesiredObjects objects = ClusterObjects("Normal", options);
+  DesiredObjects objects = ClusterObjects({}, options);
   const Json variable = {{"name", "HTTPS_PROXY"}, {"value", "http://proxy:3128"}};
   Json controller = Find(objects, kube::kDeployments, "pod-placement-controller");
   const Json& env = controller["spec"]["template"]["spec"]["containers"][0]["env"];
   EXPECT_EQ(std::count(env.begin(), env.end(), variable), 1) << env;
   Json webhook = Find(objects, kube::kDeployments, "pod-placement-web-hook");
   EXPECT_FALSE(webhook["spec"]["template"]["spec"]["containers"][0].contains("env"));
+}
+
+TEST(ClusterObjectsTest, TheWebhookWatchesFactsOnlyIfItPlacesPods) {
+  for (bool known_images : {false, true}) {
+    api::ClusterPodPlacementConfigSpec spec;
+    if (known_images) spec.known_images = api::kPlaceKnownImages;
+    DesiredObjects objects = ClusterObjects(spec, kOptions);
+    Json webhook = Find(objects, kube::kDeployments, "pod-placement-web-hook");
+    const Json args = ArgsOf(webhook);
+    EXPECT_EQ(std::count(args.begin(), args.end(), "--known-images"), known_images ? 1 : 0);
+    Json policy = Find(objects, kube::kNetworkPolicies, "pod-placement-web-hook");
+    EXPECT_EQ(policy["spec"].contains("egress"), known_images);
+  }
 }
 
 const Json& ResourcesOf(const Json& deployment) {
@@ -230,7 +248,7 @@ TEST(ClusterObjectsTest, HaveTheReplicasAndResourcesOfTheConfig) {
                       .resources = api::OperandResources{
                           .requests = api::ResourceAmounts{.cpu = "0.5", .memory = "32Mi"},
                           .limits = api::ResourceAmounts{.cpu = "1000m", .memory = "1024Mi"}}};
-  DesiredObjects objects = ClusterObjects("Normal", kOptions, operands);
+  DesiredObjects objects = ClusterObjects({.operands = operands}, kOptions);
   Json controller = Find(objects, kube::kDeployments, "pod-placement-controller");
   EXPECT_EQ(controller["spec"]["replicas"], 1);
   Json webhook = Find(objects, kube::kDeployments, "pod-placement-web-hook");
@@ -245,7 +263,7 @@ TEST(ClusterObjectsTest, HaveTheReplicasAndResourcesOfTheConfig) {
   EXPECT_EQ(budget("pod-placement-web-hook"), 3);
   // The webhook's settings are not the controller's.
   EXPECT_EQ(ResourcesOf(controller),
-            ResourcesOf(Find(ClusterObjects("Normal", kOptions), kube::kDeployments,
+            ResourcesOf(Find(ClusterObjects({}, kOptions), kube::kDeployments,
                              "pod-placement-controller")));
 }
 
@@ -253,7 +271,8 @@ TEST(ShardObjectsTest, BothDeploymentsHaveTheReplicasAndResourcesOfTheConfig) {
   api::OperandSettings settings{
       .replicas = 2,
       .resources = api::OperandResources{.limits = api::ResourceAmounts{"", "128Mi"}}};
-  DesiredObjects objects = ShardObjects("shop", "Normal", kOptions, settings);
+  DesiredObjects objects =
+      ShardObjects("shop", {.operands = api::Operands{.shard = settings}}, kOptions);
   for (const char* name : {"pod-placement-shard-controller", "pod-placement-shard-web-hook"}) {
     Json deployment = Find(objects, kube::kDeployments, name);
     EXPECT_EQ(deployment["spec"]["replicas"], 2) << name;
@@ -261,7 +280,7 @@ TEST(ShardObjectsTest, BothDeploymentsHaveTheReplicasAndResourcesOfTheConfig) {
     Json affinity = deployment["spec"]["template"]["spec"]["affinity"];
     EXPECT_TRUE(affinity.contains("podAntiAffinity")) << "replicas prefer different nodes";
   }
-  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+  for (const DesiredObject& object : ShardObjects("shop", {}, kOptions)) {
     if (object.resource.kind != kube::kDeployments.kind) continue;
     EXPECT_EQ(object.body["spec"]["replicas"], 1);
     EXPECT_EQ(ResourcesOf(object.body), (Json{{"requests", {{"cpu", "10m"}, {"memory", "24Mi"}}},
@@ -271,7 +290,7 @@ TEST(ShardObjectsTest, BothDeploymentsHaveTheReplicasAndResourcesOfTheConfig) {
 }
 
 TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
-  DesiredObjects objects = ClusterObjects("Normal", kOptions);
+  DesiredObjects objects = ClusterObjects({}, kOptions);
   for (const char* name : {"pod-placement-controller", "pod-placement-web-hook"}) {
     Json deployment = Find(objects, kube::kDeployments, name);
     EXPECT_EQ(deployment["spec"]["replicas"], 2);

@@ -2,6 +2,7 @@
 #include "operator/objects/shard_objects.h"
 
 #include "api/names.h"
+#include "api/operands.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
@@ -53,7 +54,8 @@ Operand ShardController(const std::string& ns, const api::OperandSize& size,
           .name = std::string(api::kShardControllerName),
           .binary = "shard",
           .image = options.shard_image,
-          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid},
+          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid,
+                   SettingFlag(kPodEventsKey)},
           .size = size};
 }
 
@@ -71,14 +73,14 @@ Operand ShardWebhook(const std::string& ns, const api::OperandSize& size,
 
 }  // namespace
 
-DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
-                            const OperandOptions& options,
-                            const std::optional<api::OperandSettings>& settings) {
-  api::OperandSize size = SizeOf(settings, api::kShardDefaults);
+DesiredObjects ShardObjects(const std::string& ns, const api::ClusterPodPlacementConfigSpec& spec,
+                            const OperandOptions& options) {
+  api::OperandSize size =
+      SizeOf(spec.operands ? spec.operands->shard : std::nullopt, api::kShardDefaults);
   Operand controller = ShardController(ns, size, options);
   Operand webhook = ShardWebhook(ns, size, options);
   DesiredObjects objects = {
-      {kube::kConfigMaps, OperandSettings(ns, log_verbosity)},
+      {kube::kConfigMaps, OperandSettings(ns, spec)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},
       {kube::kServiceAccounts, OperandServiceAccount(webhook)},
       {kube::kRoles, ShardRole(controller)},

@@ -7,19 +7,16 @@
 // cannot read a Secret (I6).
 #pragma once
 
-#include <optional>
 #include <string>
 
-#include "api/operands.h"
+#include "api/cluster_pod_placement_config.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/options.h"
 
 namespace operator_ {
 
-// `settings`: of both Deployments.
 // In the order of creation: permissions before the Deployments that need them.
-DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
-                            const OperandOptions& options,
-                            const std::optional<api::OperandSettings>& settings = {});
+DesiredObjects ShardObjects(const std::string& ns, const api::ClusterPodPlacementConfigSpec& spec,
+                            const OperandOptions& options);
 
 }  // namespace operator_

@@ -2,6 +2,7 @@
 #include "operator/objects/webhook_configurations.h"
 
 #include "api/excluded_namespaces.h"
+#include "api/known_images.h"
 #include "api/names.h"
 #include "api/webhook_probe.h"
 #include "kube/base/base64.h"
@@ -15,6 +16,17 @@ namespace operator_ {
 namespace {
 
 using kube::Json;
+
+// Of the configuration of the cluster's webhook. The second one is for the namespaces in which
+// PodPlacementConfigs may change pods.
+constexpr char kGateEntry[] = "pod-placement-scheduling-gate.multiarch.openshift.io";
+constexpr char kConfiguredNamespacesEntry[] =
+    "pod-placement-preferences-gate.multiarch.openshift.io";
+
+bool IsForPlacing(const Json& webhook) {
+  std::string path = kube::StringAt(webhook, "clientConfig.service.path");
+  return path == api::kPlacePath || path == api::kPlaceWithPreferencesPath;
+}
 
 Json ClientConfig(const std::string& ns, std::string_view service, const std::string& path,
                   const std::string& ca_bundle_pem) {
@@ -104,7 +116,8 @@ bool IsReservedNamespace(std::string_view ns, const OperandOptions& options) {
 
 Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                  const std::vector<std::string>& preferring_namespaces,
-                                 const std::string& ca_bundle_pem, const OperandOptions& options) {
+                                 const std::string& ca_bundle_pem, const OperandOptions& options,
+                                 bool places) {
   auto entry = [&](const char* name, std::string_view path) {
     Json webhook = GatingWebhook(
         name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem),
@@ -114,22 +127,32 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
     webhook["matchConditions"].push_back(NotInAReservedNamespace());
     return webhook;
   };
-  constexpr char kName[] = "pod-placement-scheduling-gate.multiarch.openshift.io";
+  const bool prefers = !config.Preferences().empty();
   Json webhooks = Json::array();
-  if (!config.Preferences().empty()) {
-    webhooks.push_back(entry(kName, api::kClusterPreferencesPath));
-  } else {
-    Json webhook = entry(kName, api::kClusterGatePath);
-    webhook["matchConditions"].push_back(
-        Condition(kArchitectureNotRequired, "!" + RequiresArchitecture()));
+  if (places) {
+    Json webhook = entry(kGateEntry, prefers ? api::kPlaceWithPreferencesPath : api::kPlacePath);
+    if (!preferring_namespaces.empty())
+      webhook["namespaceSelector"]["matchExpressions"].push_back(
+          NamespaceIn("NotIn", preferring_namespaces));
+    // Another webhook may change the images of a pod that was placed.
+    webhook["reinvocationPolicy"] = "IfNeeded";
     webhooks.push_back(std::move(webhook));
+  } else {
+    webhooks.push_back(
+        entry(kGateEntry, prefers ? api::kClusterPreferencesPath : api::kClusterGatePath));
   }
-  if (config.Preferences().empty() && !preferring_namespaces.empty()) {
-    Json webhook = entry("pod-placement-preferences-gate.multiarch.openshift.io",
-                         api::kClusterPreferencesPath);
+  if (!prefers) {
+    std::string gated = "!" + RequiresArchitecture();
+    if (places) gated += " || " + HasKey("object.metadata.labels", api::kPlacedAtCreationLabel);
+    webhooks[0]["matchConditions"].push_back(Condition(kArchitectureNotRequired, std::move(gated)));
+  }
+  if ((places || !prefers) && !preferring_namespaces.empty()) {
+    Json webhook = entry(kConfiguredNamespacesEntry, api::kClusterPreferencesPath);
     webhook["namespaceSelector"]["matchExpressions"].push_back(
         NamespaceIn("In", preferring_namespaces));
-    webhook["matchConditions"].push_back(Condition(kArchitectureRequired, RequiresArchitecture()));
+    if (!places)
+      webhook["matchConditions"].push_back(
+          Condition(kArchitectureRequired, RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
   AddIncludedNamespaces(webhooks, options);
@@ -148,9 +171,10 @@ std::optional<std::set<std::string>> PreferringNamespacesOf(const Json& configur
   if (webhooks == nullptr || !webhooks->is_array()) return std::nullopt;
   for (const Json& webhook : *webhooks) {
     const Json* conditions = kube::Find(webhook, "matchConditions");
-    limited |= HasCondition(conditions, kArchitectureNotRequired);
+    limited |= HasCondition(conditions, kArchitectureNotRequired) || IsForPlacing(webhook);
     const Json* selector = kube::Find(webhook, "namespaceSelector");
-    if (HasCondition(conditions, kArchitectureRequired) && selector != nullptr)
+    if (kube::StringAt(webhook, "name").ends_with(kConfiguredNamespacesEntry) &&
+        selector != nullptr)
       namespaces.merge(NamespacesIn(*selector));
   }
   if (!limited) return std::nullopt;

@@ -52,10 +52,14 @@ void AddIncludedNamespaces(kube::Json& webhooks, const OperandOptions& options);
 // answers. If that does not answer, the cluster controller sets the preferences (I4); else the
 // shard drops its gate first (I1). A namespace is in `preferring_namespaces` from its first
 // PodPlacementConfig on, whether its shard runs or not.
+//
+// With `places`, the webhook may place pods of other namespaces without a gate
+// (api/known_images.h): a PodPlacementConfig cannot change these pods. Only for webhooks that all
+// know these paths.
 kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                        const std::vector<std::string>& preferring_namespaces,
                                        const std::string& ca_bundle_pem,
-                                       const OperandOptions& options);
+                                       const OperandOptions& options, bool places = false);
 
 // The `preferring_namespaces` of such a configuration; nullopt if they make no difference in it.
 std::optional<std::set<std::string>> PreferringNamespacesOf(const kube::Json& configuration);

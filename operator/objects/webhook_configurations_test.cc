@@ -268,6 +268,44 @@ TEST(ClusterWebhookConfigurationTest,
             "/add-pod-scheduling-gate/with-preferences");
 }
 
+TEST(ClusterWebhookConfigurationTest, PodsMayBePlacedWhereNoConfigCanChangeThem) {
+  MakeClusterConfig config = MakeClusterConfig().ForNamespaces("team", "a");
+  auto entries = [&](const std::vector<std::string>& configured) {
+    return ClusterWebhookConfiguration(config, configured, "PEM", kOptions,
+                                       /*places=*/true)["webhooks"];
+  };
+  // A pod that was placed requires an architecture, and has to come again.
+  const std::string condition = "architecture-not-required";
+  Json webhooks = entries({});
+  ASSERT_EQ(webhooks.size(), 2u);
+  EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/place-pod");
+  EXPECT_EQ(webhooks[0]["reinvocationPolicy"], "IfNeeded");
+  ASSERT_EQ(webhooks[0]["matchConditions"].back()["name"], condition);
+  EXPECT_THAT(webhooks[0]["matchConditions"].back()["expression"].get<std::string>(),
+              testing::HasSubstr("placed-at-creation"));
+
+  webhooks = entries({"db", "shop"});
+  ASSERT_EQ(webhooks.size(), 3u);
+  EXPECT_EQ(webhooks[0]["namespaceSelector"]["matchExpressions"].back(),
+            (Json{{"key", "kubernetes.io/metadata.name"},
+                  {"operator", "NotIn"},
+                  {"values", {"db", "shop"}}}));
+  EXPECT_EQ(
+      webhooks[1]["namespaceSelector"]["matchExpressions"].back(),
+      (Json{
+          {"key", "kubernetes.io/metadata.name"}, {"operator", "In"}, {"values", {"db", "shop"}}}));
+  EXPECT_EQ(webhooks[1]["clientConfig"]["service"]["path"],
+            "/add-pod-scheduling-gate/with-preferences");
+  // All pods of these namespaces, as the first entry is for none of them.
+  EXPECT_FALSE(ConditionNames(webhooks[1]).contains("architecture-required"));
+
+  config.Prefer("arm64", 5);
+  webhooks = entries({"shop"});
+  ASSERT_EQ(webhooks.size(), 3u);
+  EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/place-pod/with-preferences");
+  EXPECT_FALSE(ConditionNames(webhooks[0]).contains(condition));
+}
+
 TEST(ClusterWebhookConfigurationTest, AddsTheReservedNamespacesToTheConfigsSelector) {
   Json webhook = ClusterWebhookConfiguration(MakeClusterConfig().ForNamespaces("team", "a"), {},
                                              "PEM", kOptions)["webhooks"][0];

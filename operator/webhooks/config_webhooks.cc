@@ -175,12 +175,12 @@ bool AddsRules(const PodPlacementConfig& config, const std::vector<api::CelRule>
       });
 }
 
-// Whether `config` would be the first of its namespace that may prefer an architecture.
-bool PrefersFirst(const PodPlacementConfig& config,
-                  const std::vector<PodPlacementConfig>& existing) {
-  return config.MayPrefer() &&
+// Whether `config` would be the first of its namespace that may change pods.
+bool ChangesPodsFirst(const PodPlacementConfig& config,
+                      const std::vector<PodPlacementConfig>& existing) {
+  return config.MayChangePods() &&
          std::none_of(existing.begin(), existing.end(),
-                      [](const PodPlacementConfig& other) { return other.MayPrefer(); });
+                      [](const PodPlacementConfig& other) { return other.MayChangePods(); });
 }
 
 // Whether the user of `request` may add rules: an expression can cost the API server seconds of CPU
@@ -293,7 +293,7 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   const std::vector<api::CelRule> none;
   Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, existing);
   if (!rules || !rules->allowed()) co_return rules;
-  bool first = PrefersFirst(*config, existing);
+  bool first = ChangesPodsFirst(*config, existing);
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, first, *config, received);
   if (!allowed) co_return allowed;
   AdmissionResponse answer = WarnOfUnknownArchitectures(std::move(*allowed), *config);
@@ -318,7 +318,7 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateUpdate(const AdmissionRequest& 
     Result<AdmissionResponse> rules =
         co_await DecideRules(request, config, old_config->spec.cel_rules, existing);
     if (!rules || !rules->allowed()) co_return rules;
-    first = PrefersFirst(config, existing);
+    first = ChangesPodsFirst(config, existing);
   }
   bool changes = old_config->metadata().generation() != config.metadata().generation();
   Result<AdmissionResponse> allowed =

@@ -38,9 +38,11 @@ class PreferenceGateTest : public testing::Test {
 
   // As the operator that leads does.
   void WriteWebhooks(const std::vector<std::string>& preferring_namespaces,
-                     const api::ClusterPodPlacementConfig& config = MakeClusterConfig()) {
+                     const api::ClusterPodPlacementConfig& config = MakeClusterConfig(),
+                     bool places = false) {
     const kube::Resource& resource = kube::kMutatingWebhookConfigurations;
-    kube::Json object = ClusterWebhookConfiguration(config, preferring_namespaces, "PEM", kOptions);
+    kube::Json object =
+        ClusterWebhookConfiguration(config, preferring_namespaces, "PEM", kOptions, places);
     bool exists = api_.GetJson(resource, kConfiguration).has_value();
     exists ? api_.UpdateJson(resource, object) : api_.CreateJson(resource, object);
   }
@@ -124,6 +126,18 @@ TEST_F(PreferenceGateTest, WithPreferencesOfTheClusterAllPodsAreGated) {
   WriteWebhooks({}, MakeClusterConfig().Prefer("arm64", 5));
   Await();
   Pass(PreferenceGate::kConfigurationApplied);
+  ASSERT_TRUE(ended_);
+  EXPECT_THAT(*ended_, IsOk());
+}
+
+TEST_F(PreferenceGateTest, WaitsUntilPodsAreNotPlacedAtTheirCreation) {
+  const api::ClusterPodPlacementConfig config = MakeClusterConfig().Prefer("arm64", 5);
+  WriteWebhooks({"farm"}, config, /*places=*/true);
+  Await();
+  Pass(500ms);
+  EXPECT_FALSE(ended_);
+  WriteWebhooks({"farm", "shop"}, config, /*places=*/true);
+  Pass(500ms);
   ASSERT_TRUE(ended_);
   EXPECT_THAT(*ended_, IsOk());
 }

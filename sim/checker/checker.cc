@@ -2,6 +2,7 @@
 #include "sim/checker/checker.h"
 
 #include "sim/checker/attempt_rules.h"
+#include "sim/checker/creation_model.h"
 #include "sim/checker/gate_rules.h"
 #include "sim/checker/operand_rules.h"
 #include "sim/checker/rest.h"
@@ -24,6 +25,7 @@ void Checker::Add(const Commit& commit) {
   CheckAdmission(commit, history_.had_policies(), violations_);
   CheckGatesAdded(commit, history_, facts_, violations_);
   CheckGatesMissing(commit, history_, facts_, violations_);
+  CheckPlacedAtCreation(commit, history_, facts_, judged_, violations_);
   configs_.Check(commit, writer, history_, violations_);
   announcements_.Add(commit, violations_);
   if (IsPodChange(commit)) CheckPod({commit, writer, *commit.before, *commit.after});

@@ -54,6 +54,8 @@ struct ClusterConfig {
   std::optional<TolerationPlugin> tolerations;
   std::string fallback;
   bool amd64_levels = false;
+  // knownImages is PlaceAtCreation, and nothing excludes it.
+  bool places = false;
   Time takeover_after = std::chrono::seconds(30);
   Time retry_period = std::chrono::seconds(60);
 

@@ -27,6 +27,10 @@ struct Timing {
   // (docs/reference.md, Limits), by the slowest clock.
   Time tag_cache = std::chrono::seconds(61);
   Time stale_images = std::chrono::hours(24);
+  // How long a tag counts as known for pods that are placed at their creation
+  // (docs/reference.md, Limits), by the slowest clock, and for those that always pull.
+  Time known_tag = std::chrono::seconds(631);
+  Time known_tag_of_always = std::chrono::seconds(91);
   // From a failed request to a registry to the commit of the write that it causes: an attempt of
   // 30 s, the write, its retries.
   Time inspection_lag = std::chrono::seconds(120);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/types/list_at.h"
 #include "sim/checker/label_selection.h"
@@ -45,9 +46,9 @@ bool SelectsNamespace(const ClusterConfig& config, const NamespaceState& state,
   return Selects(config.namespace_selector, state.labels);
 }
 
-bool AnyMayPrefer(const NamespaceConfigs& configs) {
+bool AnyMayChangePods(const NamespaceConfigs& configs) {
   return std::any_of(configs.begin(), configs.end(), [](const auto& config) {
-    return !config->preferences.empty() || config->rules;
+    return !config->preferences.empty() || config->rules || config->tolerations;
   });
 }
 
@@ -80,7 +81,7 @@ bool GatesAs(const ClusterConfig& one, const ClusterConfig& other) {
   return one.exists == other.exists && one.deleting == other.deleting &&
          one.namespace_selector == other.namespace_selector &&
          one.excluded_schedulers == other.excluded_schedulers &&
-         one.preferences.empty() == other.preferences.empty();
+         one.preferences.empty() == other.preferences.empty() && one.places == other.places;
 }
 
 void Merge(Placement& placed, bool& first, bool yes) {
@@ -171,7 +172,7 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
   if (const auto* timeline = history.ConfigsOf(ns)) {
     namespace_configs = timeline->During(from, commit.version);
     for (const NamespaceConfigs* configs : timeline->During(kept_from, commit.version))
-      any_preference |= AnyMayPrefer(*configs);
+      any_preference |= AnyMayChangePods(*configs);
   }
   if (const auto* timeline = history.PreferenceAnnouncedIn(ns)) {
     for (const bool* announced : timeline->During(kept_from, commit.version))
@@ -234,9 +235,11 @@ void CheckGatesMissing(const Commit& commit, const History& history, const Facts
   if (const auto* timeline = history.ConfigsOf(ns)) {
     auto all = timeline->During(from, commit.version);
     // Whether there are preferences decides about pods that require their architecture alone.
-    if (all.size() != 1 && RequiresArchitectureItself(pod)) return;
+    if (all.size() != 1 && (RequiresArchitectureItself(pod) || cluster.places)) return;
     if (all.size() == 1) configs = *all[0];
   }
+  if (cluster.places && !AnyMayChangePods(configs) && HasLabel(pod, api::kPlacedAtCreationLabel))
+    return;
 
   const InForce in_force = InForceOf(std::move(configs));
   bool any_preference = !cluster.preferences.empty();
@@ -253,6 +256,26 @@ void CheckGatesMissing(const Commit& commit, const History& history, const Facts
     violations.push_back(
         At(commit, "gating", "admission did not add the gate " + std::string(gate)));
   }
+}
+
+std::vector<const ClusterConfig*> PlacingConfigs(const Commit& commit, const History& history,
+                                                 const Facts& facts) {
+  std::vector<const ClusterConfig*> placing;
+  const Json& pod = *commit.after;
+  const std::string& ns = commit.key.ns;
+  if (IsNeverPlaced(pod, ns, facts)) return placing;
+  const Time from = commit.at - facts.timing.admission_lag - facts.timing.watch_lag;
+  const auto states = StatesOf(ns, history, from, commit.version);
+  for (const auto* config : history.cluster_config().During(from, commit.version)) {
+    bool selects = states.empty() ||
+                   std::any_of(states.begin(), states.end(), [&](const NamespaceState* state) {
+                     return SelectsNamespace(**config, *state, ns, facts);
+                   });
+    if ((*config)->exists && !(*config)->deleting && (*config)->places && selects &&
+        !IsOfExcludedScheduler(pod, **config))
+      placing.push_back(config->get());
+  }
+  return placing;
 }
 
 void CheckTeardownIsDue(const PodChange& change, const History& history, const Facts& facts,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/checker/history.h"
 #include "sim/checker/pod_fields.h"
@@ -30,9 +31,15 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
                      Violations& violations);
 
 // The reverse: once there is no fault, and configurations and namespace have not changed for
-// Timing::rollout, a pod that is to be gated has its gates.
+// Timing::rollout, a pod that is to be gated has its gates, unless it may be and was placed.
 void CheckGatesMissing(const Commit& commit, const History& history, const Facts& facts,
                        Violations& violations);
+
+// The versions of the ClusterPodPlacementConfig by which admission may have placed this new pod,
+// instead of gating it (docs/reference.md, Known images), as an API server or a webhook may have
+// known them.
+std::vector<const ClusterConfig*> PlacingConfigs(const Commit& commit, const History& history,
+                                                 const Facts& facts);
 
 // A write of the operator that removes a gate: something is being removed, so that no controller
 // may do it.

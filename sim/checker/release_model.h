@@ -23,6 +23,8 @@ namespace sim::checker {
 // What was judged, so that a model that judges nothing is noticed.
 struct JudgedReleases {
   size_t judged = 0;
+  // Of these, pods that were placed at their creation (creation_model.h).
+  size_t at_creation = 0;
   // Only released, as documented: ignored, torn down, or after a refused write.
   size_t bare = 0;
   // Reason -> number of writes of which a part was not judged.

@@ -17,6 +17,7 @@ using kube::Json;
 
 constexpr char kArch[] = "kubernetes.io/arch";
 constexpr char kOperand[] = "multiarch.openshift.io/operand";
+constexpr char kPlaced[] = "multiarch.openshift.io/placed-at-creation";
 constexpr char kOptedOut[] = "multiarch.openshift.io/exclude-pod-placement";
 // Nothing is found in a longer list (operator/objects/pod_conditions.h).
 constexpr size_t kMaxWalked = 32;
@@ -109,6 +110,11 @@ bool IsReplicaSetWithController(const Seen& seen) {
          HasController(seen.object, [](const Json&) { return true; });
 }
 
+// The expression also allows pods that were placed at their creation.
+bool WasPlaced(const Seen& seen) {
+  return seen.IsOneOfQuoted(kPlaced) && HasKey(seen.object, "metadata.labels", kPlaced);
+}
+
 using Condition = bool (*)(const Seen&);
 
 const std::map<std::string, Condition>& Known() {
@@ -129,7 +135,7 @@ const std::map<std::string, Condition>& Known() {
       {"not-in-a-reserved-namespace",
        [](const Seen& seen) { return !seen.asked.key.ns.starts_with("kube-"); }},
       {"architecture-not-required",
-       [](const Seen& seen) { return !RequiresArchitecture(seen.object); }},
+       [](const Seen& seen) { return !RequiresArchitecture(seen.object) || WasPlaced(seen); }},
       {"architecture-required", [](const Seen& seen) { return RequiresArchitecture(seen.object); }},
       {"in-an-excluded-namespace", IsInExcludedNamespace},
       {"not-in-an-excluded-namespace",

@@ -94,6 +94,7 @@ void SetConfig(Stage& stage, const Json& with) {
 
 Json MakeClusterConfigs(Maker& maker) {
   return {{"gating", maker.random().Of(Texts{"Webhook", "Webhook", "Policy"})},
+          {"known", maker.random().Of(Texts{"", "PlaceAtCreation"})},
           {"prefer", SomePreferences(maker)},
           {"precedence", maker.random().Of(Texts{"", "Namespace"})},
           {"tolerate", SomeToleration(maker)},
@@ -116,6 +117,7 @@ void SetClusterConfig(Stage& stage, const Json& with) {
   if (with["stage"] != "") spec["namespaceSelector"]["matchLabels"]["stage"] = with["stage"];
   if (with["excludes"] == true) spec["excludedSchedulerNames"] = Json::array({"volcano"});
   if (with["policies"] == true) spec["plugins"]["schedulingPolicies"]["enabled"] = true;
+  if (with["known"] != "") spec["knownImages"] = with["known"];
   stage.Set(kClusterConfigs, {{"apiVersion", kClusterConfigs.ApiVersion()},
                               {"kind", std::string(kClusterConfigs.kind)},
                               {"metadata", {{"name", std::string(api::kClusterConfigName)}}},
@@ -190,6 +192,7 @@ std::vector<Operation> ConfigOperations() {
        .weight = 4,
        .is_fault = false,
        .parameters = {OneOf("gating", {"Webhook", "Policy"}),
+                      OneOf("known", OrNone({"PlaceAtCreation"})),
                       {"prefer", Parameter::kObject},
                       OneOf("precedence", OrNone({"Namespace"})),
                       OneOf("tolerate", Tolerations()),

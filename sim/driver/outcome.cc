@@ -23,6 +23,7 @@ Json OutcomeToJson(const Outcome& outcome) {
           {"refused", outcome.refused},
           {"judged", outcome.judged},
           {"bare", outcome.bare},
+          {"atCreation", outcome.at_creation},
           {"notJudged", outcome.not_judged}};
 }
 
@@ -36,6 +37,7 @@ Outcome OutcomeFromJson(const Json& json) {
                   .refused = json["refused"],
                   .judged = json["judged"],
                   .bare = json["bare"],
+                  .at_creation = json["atCreation"],
                   .not_judged = json["notJudged"]};
   for (const Json& one : json["violations"])
     outcome.violations.push_back({one["rule"], one["object"], one["text"], one["commit"],
@@ -53,6 +55,7 @@ void Add(const Outcome& one, Outcome& sum) {
   sum.refused += one.refused;
   sum.judged += one.judged;
   sum.bare += one.bare;
+  sum.at_creation += one.at_creation;
   for (const auto& [reason, count] : one.not_judged) sum.not_judged[reason] += count;
 }
 

@@ -24,7 +24,7 @@ struct Outcome {
   // Of the calls that operations made.
   uint64_t accepted = 0, refused = 0;
   // Releases of pods: judged, only released, and reason -> not judged.
-  uint64_t judged = 0, bare = 0;
+  uint64_t judged = 0, bare = 0, at_creation = 0;
   std::map<std::string, uint64_t> not_judged;
 
   bool failed() const { return !violations.empty(); }

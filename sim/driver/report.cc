@@ -47,7 +47,8 @@ std::string DescribeSum(const Outcome& sum, uint64_t runs) {
                      Row("calls of users: refused", sum.refused);
   text += "Operations and faults\n";
   for (const auto& [name, count] : sum.operations) text += Row(name, count);
-  text += "Releases of pods\n" + Row("judged", sum.judged) + Row("gates only", sum.bare);
+  text += "Releases of pods\n" + Row("judged", sum.judged) +
+          Row("judged: at the creation", sum.at_creation) + Row("gates only", sum.bare);
   for (const auto& [reason, count] : sum.not_judged) text += Row("not judged: " + reason, count);
   text += "Violations\n";
   std::map<std::string, uint64_t> rules;

@@ -36,12 +36,16 @@ constexpr kube::Duration kRest = 1min;
 checker::Timing TimingOf(const Plan& plan) {
   checker::Timing timing;
   Time longest{};
+  Time furthest_jump{};  // of the wall clock of a process
   bool breaks = false;
   for (const Step& step : plan.steps) {
     if (!FindOperation(step.operation)->is_fault) continue;
     breaks = true;
     if (auto found = step.with.find("for"); found != step.with.end())
       longest = std::max(longest, Time(std::chrono::seconds(found->get<int64_t>())));
+    if (step.operation == "JumpClock")
+      furthest_jump =
+          std::max(furthest_jump, Time(std::chrono::seconds(step.with["seconds"].get<int64_t>())));
     if (auto found = step.with.find("percent"); found != step.with.end())
       timing.fastest_clock = std::max(timing.fastest_clock, found->get<double>() / 100);
   }
@@ -51,6 +55,8 @@ checker::Timing TimingOf(const Plan& plan) {
   timing.preferences_kept += 60s;
   timing.inspection_lag += longest;
   timing.rights_lag += longest;
+  timing.known_tag += furthest_jump;
+  timing.known_tag_of_always += furthest_jump;
   return timing;
 }
 
@@ -144,6 +150,7 @@ Outcome Play(const Plan& plan, const Tell& tell) {
   outcome.refused = stage.refused();
   outcome.judged = checker.judged().judged;
   outcome.bare = checker.judged().bare;
+  outcome.at_creation = checker.judged().at_creation;
   for (const auto& [reason, count] : checker.judged().not_judged)
     outcome.not_judged[reason] += count;
   return outcome;

@@ -17,6 +17,8 @@ struct GateWebhookOptions {
   // The namespace that it serves; empty for the cluster gate.
   std::string shard_namespace;
   std::string operator_namespace;
+  // Places pods whose images are known (image-facts/webhook/known_images_mode.cc).
+  bool known_images = false;
   ServedAs served_as;
   // What its files have.
   std::function<std::string()> certificate_pem;

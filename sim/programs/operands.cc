@@ -47,6 +47,7 @@ Process::Main GateWebhookMain(const PodPlan& pod, OperandWorld world) {
     return RunGateWebhook(
         life, {.shard_namespace = flags.at("gate") == "local" ? flags.at("namespace") : "",
                .operator_namespace = flags.at("operator-namespace"),
+               .known_images = flags.contains("known-images"),
                .served_as = ServedAsOf(pod),
                .certificate_pem = CertificateOf(pod, world.secret_files),
                .services = &world.services});

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// FactsFixture: flows with a registry of their own, whose image team/app:1 runs on s390x alone.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "e2e/framework/flow_fixture.h"
+#include "inspection/testing/docker_registry.h"
+
+namespace e2e {
+
+class FactsFixture : public FlowFixture {
+ protected:
+  void SetUp() override;
+
+  // Of the flows, for this registry.
+  kube::Result<> UseConfig(const ClusterConfigBuilder& config);
+  // An ImageFacts object has the image.
+  Condition IsStored(const std::string& image);
+
+  std::optional<inspection::DockerRegistry> registry_;
+  std::string image_;
+};
+
+}  // namespace e2e

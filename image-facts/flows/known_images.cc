@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// With knownImages: PlaceAtCreation, a pod of a known image is created with what it would get
+// behind a gate; not where a PodPlacementConfig may change it.
+#include "api/known_images.h"
+
+#include <algorithm>
+#include <string>
+
+#include "api/names.h"
+#include "e2e/framework/pod_history.h"
+#include "image-facts/flows/facts_fixture.h"
+
+namespace e2e {
+namespace {
+
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+const std::string kPlaced(api::kPlacedAtCreationLabel);
+
+// Whether one of the states of the pod had a gate.
+Condition WasGated(const std::string& pod, bool wanted = true) {
+  return {.name = pod + (wanted ? " was gated" : " was never gated"),
+          .holds = [pod, wanted](Scene& scene) -> Result<> {
+            const PodHistory* history = scene.pods().Find(pod);
+            if (history == nullptr) return Error::NotFound("pod " + pod);
+            bool gated = std::any_of(history->events.begin(), history->events.end(),
+                                     [](const PodEvent& event) { return IsGated(event.pod); });
+            return gated == wanted ? Ok() : Result<>(Error::Invalid("it is the reverse"));
+          },
+          .pod = pod};
+}
+
+class KnownImagesFlow : public FactsFixture {
+ protected:
+  ClusterConfigBuilder PlacingConfig() {
+    return DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages);
+  }
+  // The API server would create a pod of the image without a gate.
+  Condition IsPlaced(const std::string& image, bool placed = true) {
+    return {.name = image + (placed ? " is known" : " is not known"),
+            .holds = [image, placed](Scene& scene) -> Result<> {
+              Result<Json> pod =
+                  scene.CreateInADryRun(kPods, MakePod("probe").Image(image).Build());
+              if (!pod) return pod.error();
+              bool has_label = kube::Find(*pod, "metadata.labels")->contains(kPlaced);
+              if (has_label == IsGated(*pod))
+                return Error::Internal("placed and gated, or neither");
+              return has_label == placed ? Ok() : Result<>(Error::NotFound("gated or placed"));
+            }};
+  }
+};
+
+TEST_F(KnownImagesFlow, APodOfAKnownImageHasItsRequirementFromTheStart) {
+  Result<> used = UseConfig(PlacingConfig().Prefer("s390x", 10).Tolerate());
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "known images are placed at creation");
+  flow.Do(Create(MakePod("gated").Image(image_)))
+      .Await(WasGated("gated"))
+      .Await(Requires("gated", {"s390x"}))
+      .Await(IsPlaced(image_))
+      .Do(Create(MakePod("placed").Image(image_)))
+      .Await(Requires("placed", {"s390x"}))
+      .Await(Prefers("placed", {{"s390x", 10}}))
+      .Check(WasGated("placed", false))
+      .Await(OfPod("placed", "is as if it had been gated",
+                   [&](const Json& pod) {
+                     const Json& gated = scene().pods().Find("gated")->last();
+                     Json labels = pod["metadata"]["labels"];
+                     Json expected = gated["metadata"]["labels"];
+                     labels.erase(kPlaced);
+                     labels.erase(std::string(api::kClusterGateLabel));
+                     expected.erase(std::string(api::kClusterGateLabel));
+                     return labels == expected &&
+                            pod["spec"]["affinity"] == gated["spec"]["affinity"] &&
+                            pod["spec"]["tolerations"] == gated["spec"]["tolerations"];
+                   }))
+      // An image that no pod had yet.
+      .Do(Create(MakePod("mixed").Image(image_).Image(Image("demo/multi:1"))))
+      .Await(WasGated("mixed"));
+}
+
+TEST_F(KnownImagesFlow, WhereAConfigMayChangeThePodItIsGated) {
+  Result<> used = UseConfig(PlacingConfig().Prefer("s390x", 10));
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "known images and a PodPlacementConfig");
+  flow.Do(Create(MakePod("first").Image(image_)))
+      .Await(Requires("first", {"s390x"}))
+      .Await(IsPlaced(image_))
+      .Do(Create(MakeConfig("tolerates").Tolerate()))
+      // From then on: the config is stored after the API server has stopped to place.
+      .Do(Create(MakePod("tolerating").Image(image_)))
+      .Await(Requires("tolerating", {"s390x"}))
+      .Await(OfPod("tolerating", "has the config's toleration",
+                   [](const Json& pod) {
+                     return kube::DumpJson(pod["spec"]["tolerations"]).find("s390x") !=
+                            std::string::npos;
+                   }))
+      .Do(Create(MakeConfig("prefers").Prefer("s390x", 70).Priority(1)))
+      .Await(ShardReady())
+      .Do(Create(MakePod("preferring").Image(image_)))
+      .Await(Prefers("preferring", {{"s390x", 70}}))
+      .Never(ClusterGateRemovedBeforeLocal());
+}
+
+TEST_F(KnownImagesFlow, SwitchedOffAllPodsAreGated) {
+  Result<> used = UseConfig(PlacingConfig());
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "switching it off");
+  flow.Do(Create(MakePod("first").Image(image_)))
+      .Await(Requires("first", {"s390x"}))
+      .Await(IsPlaced(image_));
+  used = UseConfig(DefaultClusterConfig());
+  ASSERT_TRUE(used) << used.error();
+  flow.Await(IsPlaced(image_, /*placed=*/false))
+      .Do(Create(MakePod("gated").Image(image_)))
+      .Await(WasGated("gated"))
+      .Await(Requires("gated", {"s390x"}));
+}
+
+}  // namespace
+}  // namespace e2e

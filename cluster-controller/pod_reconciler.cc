@@ -303,9 +303,10 @@ placement::Release PodReconciler::Decide(Placing& placing) {
   decision.cluster_tolerations = placing.cluster->Tolerations();
   decision.without_tolerations = placing.additions_refused;
   decision.fallback_architecture = placing.cluster->spec.fallback_architecture;
-  placement::Release release = placement::HasGate(placing.pod, api::kClusterGate)
-                                   ? placement::ReleaseCluster(placing.pod, decision)
-                                   : placement::TakeOverLocal(placing.pod, decision.configs);
+  placement::Release release =
+      placement::HasGate(placing.pod, api::kClusterGate)
+          ? placement::ReleaseCluster(placing.pod, decision)
+          : placement::TakeOverLocal(placing.pod, decision.configs, decision.without_tolerations);
   AddAdditions(placing, release);
   return release;
 }

@@ -12,14 +12,6 @@ namespace placement {
 
 using kube::core::Pod;
 
-namespace {
-
-bool HasLabel(const Pod& pod, std::string_view key) {
-  return pod.metadata().labels().contains(std::string(key));
-}
-
-}  // namespace
-
 bool IsIgnored(const Pod& pod, std::string_view operator_namespace) {
   PodView view{.ns = pod.metadata().namespace_(), .node_name = pod.spec().node_name()};
   view.operand = HasLabel(pod, api::kOperandLabel);

@@ -30,7 +30,7 @@ void ResetLabels(kube::core::Pod& pod) {
 }  // namespace
 
 bool WasPlacedAtCreation(const kube::core::Pod& pod) {
-  return pod.metadata().labels().contains(std::string(api::kPlacedAtCreationLabel));
+  return HasLabel(pod, api::kPlacedAtCreationLabel);
 }
 
 bool PlaceAtCreation(kube::core::Pod& pod, ClusterDecision decision) {
@@ -51,6 +51,20 @@ bool PlaceAtCreation(kube::core::Pod& pod, ClusterDecision decision) {
     return false;
   SetLabel(pod, api::kClusterGateLabel, api::kNotSet);
   SetLabel(pod, api::kPlacedAtCreationLabel, "");
+  return true;
+}
+
+bool PlaceBehindLocalGate(kube::core::Pod& pod, const ClusterDecision& decision) {
+  const api::ArchitectureTolerations* tolerations = decision.cluster_tolerations;
+  if (!DropGate(pod, api::kLocalGate) || (tolerations != nullptr && tolerations->enabled))
+    return false;
+  DropGate(pod, api::kClusterGate);
+  // DropGate() sets the labels of a release.
+  if (!PlaceAtCreation(pod, decision)) return false;
+  pod.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kLocalGate));
+  SetLabel(pod, api::kLocalGateLabel, api::kGated);
+  if (decision.namespace_takes_precedence)
+    SetLabel(pod, api::kPlacedAtCreationLabel, api::kYieldsToNamespace);
   return true;
 }
 

@@ -20,6 +20,12 @@ namespace placement {
 // more than a confirmation: the cluster controller records it once the pod is stored.
 bool PlaceAtCreation(kube::core::Pod& pod, ClusterDecision decision);
 
+// The same for a pod with the local gate, which it keeps. If it has the cluster gate, that is
+// dropped. The shard sets the preferences of PodPlacementConfigs before the cluster's, and their
+// tolerations (release.h). So it is false if the cluster has tolerations: it is not known yet
+// whether they are for this pod.
+bool PlaceBehindLocalGate(kube::core::Pod& pod, const ClusterDecision& decision);
+
 // True for a pod that was placed before in the same admission. (Or for a copy of such a pod, of
 // which what it requires counts as its author's.)
 bool WasPlacedAtCreation(const kube::core::Pod& pod);

@@ -11,6 +11,7 @@
 
 #include "api/known_images.h"
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/serialize_in_order.h"
 #include "placement/gate.h"
@@ -207,6 +208,104 @@ TEST(PlaceAtCreationTest, EqualsTheReleaseOfTheGatedPod) {
     EXPECT_EQ(OtherLabels(at_creation), OtherLabels(gated));
   }
   EXPECT_GT(placed, 3'000);
+}
+
+// As the pod comes back to the cluster's webhook, after the shard's.
+Pod WithBothGates(MakePod pod) {
+  return pod.Gate(api::kClusterGate)
+      .Gate(api::kLocalGate)
+      .Label(api::kLocalGateLabel, api::kGated)
+      .Label(api::kClusterGateLabel, api::kGated);
+}
+
+const Pod kWeb = WithBothGates(MakePod("web").Image("a:1"));
+
+api::PodPlacementConfig Prefers(std::string_view architecture) {
+  return api::MakeConfig("arm", "ns").Prefer(architecture, 70);
+}
+
+std::string Preferred(const Pod& pod) {
+  std::string text;
+  for (const auto& term : pod.spec()
+                              .affinity()
+                              .node_affinity()
+                              .preferred_during_scheduling_ignored_during_execution()) {
+    text += term.preference().match_expressions(0).values(0) + ":" + std::to_string(term.weight()) +
+            " ";
+  }
+  return text;
+}
+
+TEST(PlaceBehindLocalGateTest, OnlyTheLocalGateIsLeft) {
+  Pod pod = kWeb;
+  ASSERT_TRUE(PlaceBehindLocalGate(pod, On(ArchitectureSet{"amd64", "arm64"})));
+  ASSERT_EQ(pod.spec().scheduling_gates_size(), 1);
+  EXPECT_TRUE(HasGate(pod, api::kLocalGate));
+  EXPECT_EQ(LabelOf(pod, api::kLocalGateLabel), api::kGated);
+  EXPECT_EQ(LabelOf(pod, api::kClusterGateLabel), api::kNotSet);
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64,;");
+
+  pod = WithBothGates(MakePod("web").Image("a:1").Gate("kueue.x-k8s.io/admission"));
+  EXPECT_FALSE(PlaceBehindLocalGate(pod, On(ArchitectureSet{"amd64"})));
+  ClusterDecision decision = On(ArchitectureSet{"amd64"});
+  decision.cluster_tolerations = &kTolerate;
+  pod = kWeb;
+  EXPECT_FALSE(PlaceBehindLocalGate(pod, decision)) << "a PodPlacementConfig may have others";
+  pod = MakePod("web").Image("a:1");
+  EXPECT_FALSE(PlaceBehindLocalGate(pod, On(ArchitectureSet{"amd64"}))) << "no local gate";
+}
+
+// The shard's release of a pod that was placed is the two releases of a pod with both gates.
+TEST(PlaceBehindLocalGateTest, TheShardGivesWhatBothControllersGive) {
+  const api::PodPlacementConfig arm = Prefers("arm64");
+  const api::PodPlacementConfig amd = Prefers("amd64");
+  const api::PodPlacementConfig tolerates = api::MakeConfig("tolerates", "ns").Tolerate();
+  const api::PodPlacementConfig refuses = api::MakeConfig("refuses", "ns").Tolerate(false);
+  for (const MatchingConfigs& configs :
+       {MatchingConfigs{}, MatchingConfigs{{&arm}}, MatchingConfigs{{&amd}},
+        MatchingConfigs{{&amd}, {&tolerates}}, MatchingConfigs{{&refuses}, {&arm}}}) {
+    for (bool prefers : {false, true}) {
+      for (bool namespace_first : {false, true}) {
+        ClusterDecision decision = On(ArchitectureSet{"amd64", "arm64"});
+        if (prefers) decision.cluster_platforms = kPreferArm;
+        decision.namespace_takes_precedence = namespace_first;
+
+        Pod placed = kWeb;
+        ASSERT_TRUE(PlaceBehindLocalGate(placed, decision));
+        ASSERT_TRUE(ReleaseLocal(placed, configs).released);
+
+        Pod gated = kWeb;
+        ASSERT_TRUE(ReleaseLocal(gated, configs).released);
+        decision.configs = configs;
+        decision.preferences_decided = true;
+        ASSERT_TRUE(ReleaseCluster(gated, decision).placed);
+        RemoveAnnotation(gated, api::kLocalTolerationsAnnotation);
+
+        EXPECT_EQ(Preferred(placed), Preferred(gated));
+        EXPECT_EQ(OtherLabels(placed), OtherLabels(gated));
+        EXPECT_EQ(kube::SerializeInOrder(placed.spec()), kube::SerializeInOrder(gated.spec()));
+        EXPECT_EQ(AnnotationOf(placed, api::kPreferredAffinitySourcesAnnotation),
+                  AnnotationOf(gated, api::kPreferredAffinitySourcesAnnotation));
+        const Pod once = placed;
+        EXPECT_FALSE(ReleaseLocal(placed, configs).released);
+        EXPECT_EQ(kube::SerializeInOrder(placed), kube::SerializeInOrder(once));
+      }
+    }
+  }
+}
+
+TEST(PlaceBehindLocalGateTest, TolerationsThatAreRefusedAreLeftOut) {
+  const api::PodPlacementConfig tolerates = api::MakeConfig("tolerates", "ns").Tolerate();
+  Pod placed = kWeb;
+  ASSERT_TRUE(PlaceBehindLocalGate(placed, On(ArchitectureSet{"amd64"})));
+  Pod with = placed;
+  Release release = ReleaseLocal(with, {{&tolerates}});
+  EXPECT_TRUE(release.additions);
+  EXPECT_EQ(with.spec().tolerations_size(), 1);
+  release = ReleaseLocal(placed, {{&tolerates}}, /*without_tolerations=*/true);
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(release.additions);
+  EXPECT_EQ(placed.spec().tolerations_size(), 0);
 }
 
 }  // namespace

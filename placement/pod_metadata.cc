@@ -24,6 +24,10 @@ std::string_view LabelOf(const Pod& pod, std::string_view key) {
   return found == pod.metadata().labels().end() ? std::string_view() : found->second;
 }
 
+bool HasLabel(const Pod& pod, std::string_view key) {
+  return pod.metadata().labels().contains(std::string(key));
+}
+
 bool SetAnnotation(Pod& pod, std::string_view key, std::string_view value) {
   auto& annotations = *pod.mutable_metadata()->mutable_annotations();
   size_t total = key.size() + value.size();

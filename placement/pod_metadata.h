@@ -15,6 +15,8 @@ void RemoveLabel(kube::core::Pod& pod, std::string_view key);
 // "" if absent.
 std::string_view LabelOf(const kube::core::Pod& pod, std::string_view key);
 
+bool HasLabel(const kube::core::Pod& pod, std::string_view key);
+
 // Returns: false, with the pod unchanged, if its annotations would exceed the API's 256 KiB.
 bool SetAnnotation(kube::core::Pod& pod, std::string_view key, std::string_view value);
 void RemoveAnnotation(kube::core::Pod& pod, std::string_view key);

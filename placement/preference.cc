@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <utility>
 
 #include "api/architecture.h"
 #include "api/names.h"
@@ -74,6 +76,17 @@ class SourceRecord {
     changed_ = true;
   }
 
+  // Removes the entries of `source`, and returns them.
+  std::vector<Entry> Take(std::string_view source) {
+    auto first = std::stable_partition(entries_.begin(), entries_.end(),
+                                       [&](const Entry& entry) { return entry.source != source; });
+    std::vector<Entry> taken(std::make_move_iterator(first),
+                             std::make_move_iterator(entries_.end()));
+    changed_ = changed_ || !taken.empty();
+    entries_.erase(first, entries_.end());
+    return taken;
+  }
+
   bool HasOtherThan(std::string_view source) const {
     return std::any_of(entries_.begin(), entries_.end(),
                        [&](const Entry& entry) { return entry.source != source; });
@@ -131,6 +144,33 @@ std::string SourceOf(std::string_view name) { return "PodPlacementConfig-" + std
 bool HasPreferencesOfNamespace(const Pod& pod) {
   return SourceRecord(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation))
       .HasOtherThan(kClusterSource);
+}
+
+std::vector<api::Platform> TakeClusterPreferences(Pod& pod) {
+  SourceRecord recorded(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
+  const SourceRecord before = recorded;
+  std::vector<api::Platform> platforms;
+  for (Entry& entry : recorded.Take(kClusterSource))
+    platforms.push_back({.architecture = std::move(entry.architecture), .weight = entry.weight});
+  if (platforms.empty()) return platforms;
+
+  auto& terms = *pod.mutable_spec()
+                     ->mutable_affinity()
+                     ->mutable_node_affinity()
+                     ->mutable_preferred_during_scheduling_ignored_during_execution();
+  auto is_taken = [&](const PreferredSchedulingTerm& term) {
+    const NodeSelectorRequirement* expression = ArchitectureExpression(term);
+    return expression != nullptr && IsFromConfig(term, *expression, before) &&
+           !IsFromConfig(term, *expression, recorded);
+  };
+  terms.erase(std::remove_if(terms.begin(), terms.end(), is_taken), terms.end());
+  std::string left = recorded.ToString(/*with_skipped=*/true);
+  if (left.empty()) {
+    RemoveAnnotation(pod, api::kPreferredAffinitySourcesAnnotation);
+  } else {
+    SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, left);
+  }
+  return platforms;
 }
 
 PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> sources) {

@@ -42,6 +42,10 @@ struct PreferenceResult {
 // True if a PodPlacementConfig has given `pod` a preference, which may have been skipped.
 bool HasPreferencesOfNamespace(const kube::core::Pod& pod);
 
+// Removes the preferences that the ClusterPodPlacementConfig has given `pod`, with their record.
+// Returns: them, in their order, with those that were skipped.
+std::vector<api::Platform> TakeClusterPreferences(kube::core::Pod& pod);
+
 // Adds the preferences of `sources`, up to kMaxArchitectures (architecture.h). The first source
 // with an architecture sets it; later ones skip it. If the user has a preferred term on
 // kubernetes.io/arch, all are skipped. Skipped preferences are recorded as such. Sets the label

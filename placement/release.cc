@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/architecture.h"
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/base/join.h"
 #include "placement/gate.h"
@@ -191,11 +192,24 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
 
 }  // namespace
 
-Release ReleaseLocal(Pod& pod, const MatchingConfigs& configs) {
+Release ReleaseLocal(Pod& pod, const MatchingConfigs& configs, bool without_tolerations) {
   Release release;
   if (!HasGate(pod, api::kLocalGate)) return release;
-  PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
+  const bool placed =
+      HasLabel(pod, api::kPlacedAtCreationLabel) && !HasGate(pod, api::kClusterGate);
+  std::vector<api::Platform> of_cluster;
+  if (placed) {
+    of_cluster = TakeClusterPreferences(pod);
+    bool of_namespace = HasPreferencesOfNamespace(pod) || !SourcesOf(configs).empty();
+    if (of_namespace && LabelOf(pod, api::kPlacedAtCreationLabel) == api::kYieldsToNamespace)
+      of_cluster.clear();
+  }
+  PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs, of_cluster));
   AddPreferencesEvents(preferences, release);
+  if (placed) {
+    ClusterDecision decision{.configs = configs, .without_tolerations = without_tolerations};
+    AddTolerations(pod, decision, RequiredBefore(pod), release);
+  }
   AddRulesEvent(configs, release);
   NameConfigOfTolerations(pod, configs);
   DropGate(pod, api::kLocalGate);
@@ -259,8 +273,8 @@ bool NeedsInspection(const Pod& pod) {
   return OtherGates(pod).empty() && !RequiredBefore(pod).empty();
 }
 
-Release TakeOverLocal(Pod& pod, const MatchingConfigs& configs) {
-  Release release = ReleaseLocal(pod, configs);
+Release TakeOverLocal(Pod& pod, const MatchingConfigs& configs, bool without_tolerations) {
+  Release release = ReleaseLocal(pod, configs, without_tolerations);
   if (release.released) AddTakeoverEvent(release);
   return release;
 }

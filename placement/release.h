@@ -55,7 +55,12 @@ struct Release {
 // For the shard: sets the preferences of `configs` and drops the local gate. If the pod's
 // tolerations come from one of them, its name is in the annotation local-tolerations: the cluster
 // controller, which knows the images, need not read the configs for other pods.
-Release ReleaseLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
+//
+// A pod that was placed at its creation (placed_at_creation.h) waits for nothing else: the
+// cluster's preferences come after those of `configs`, and the tolerations of `configs` are added
+// unless `without_tolerations`: the API server has refused the pod with them.
+Release ReleaseLocal(kube::core::Pod& pod, const MatchingConfigs& configs,
+                     bool without_tolerations = false);
 
 // The input of ReleaseCluster().
 struct ClusterDecision {
@@ -108,7 +113,8 @@ bool IsDecided(const kube::core::Pod& pod, int max_tries);
 bool NeedsInspection(const kube::core::Pod& pod);
 
 // For the cluster controller in place of an unavailable shard, for a pod without the cluster gate.
-Release TakeOverLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
+Release TakeOverLocal(kube::core::Pod& pod, const MatchingConfigs& configs,
+                      bool without_tolerations = false);
 
 // For a gated pod that is not placed by architecture (ignored.h): only drops `gate`, and with the
 // cluster gate also the local one.

@@ -42,6 +42,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 }
 
 Async<Outcome> PodReconciler::Release(Pod& pod, const std::string& log) {
+  bool without_tolerations = false;
   for (int attempt = 1;; ++attempt) {
     std::string ns = pod.metadata().namespace_();
     std::vector<std::string> gating = placement::GatingConfigs(pod);
@@ -49,7 +50,7 @@ Async<Outcome> PodReconciler::Release(Pod& pod, const std::string& log) {
         co_await deps_.configs.Read(std::move(ns), std::move(gating));
     if (!known) co_return known.error();
 
-    Result<Decision> decision = co_await Decide(pod, **known);
+    Result<Decision> decision = co_await Decide(pod, **known, without_tolerations);
     if (decision && decision->wait > 0ms) {
       VLOG(1) << log << " waits " << decision->wait.count() << " ms for rules to be evaluated";
       co_return Outcome::After(decision->wait);
@@ -60,13 +61,17 @@ Async<Outcome> PodReconciler::Release(Pod& pod, const std::string& log) {
     } else {
       written = decision.error();
     }
-    CHECK(!written || *written != Written::kAdditionsRefused) << "a shard makes no additions";
     if (written && *written == Written::kReleased) deps_.metrics.processed_pods.Increment();
-    if (written || kube::IsNotFound(written)) co_return Outcome::Done();
-
-    if (!kube::IsConflict(written) || attempt == kMaxAttempts)
+    if (written && *written == Written::kAdditionsRefused) {
+      // An admission policy may allow only certain tolerations.
+      without_tolerations = true;
+    } else if (written || kube::IsNotFound(written)) {
+      co_return Outcome::Done();
+    } else if (!kube::IsConflict(written) || attempt >= kMaxAttempts) {
       co_return written.error().Prefix("drop the local gate");
-    VLOG(1) << log << " conflict: " << kube::OneLine(written.error().message());
+    } else {
+      VLOG(1) << log << " conflict: " << kube::OneLine(written.error().message());
+    }
     Result<Pod> newest = co_await writer_.ReadNewest(pod);
     if (kube::IsNotFound(newest)) co_return Outcome::Done();  // deleted
     if (!newest) co_return newest.error();
@@ -75,7 +80,7 @@ Async<Outcome> PodReconciler::Release(Pod& pod, const std::string& log) {
 }
 
 Async<PodReconciler::Decision> PodReconciler::Decide(
-    Pod& pod, std::span<const api::PodPlacementConfig> configs) {
+    Pod& pod, std::span<const api::PodPlacementConfig> configs, bool without_tolerations) {
   if (placement::IsIgnored(pod, /*operator_namespace=*/""))
     co_return Decision{.release = placement::ReleaseIgnored(pod, api::kLocalGate)};
   placement::MatchingConfigs matching = placement::ConfigsFor(pod, configs);
@@ -84,7 +89,7 @@ Async<PodReconciler::Decision> PodReconciler::Decide(
     if (!wait) co_return wait.error();
     if (*wait > 0ms) co_return Decision{.wait = *wait};
   }
-  co_return Decision{.release = placement::ReleaseLocal(pod, matching)};
+  co_return Decision{.release = placement::ReleaseLocal(pod, matching, without_tolerations)};
 }
 
 }  // namespace shard

@@ -46,7 +46,8 @@ class PodReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
-  // Decides and writes. On a conflict, reads `pod` again and starts over.
+  // Decides and writes. On a conflict, or if the API server refuses the pod with tolerations, reads
+  // `pod` again and starts over.
   kube::Async<kube::Outcome> Release(kube::core::Pod& pod, const std::string& log);
   struct Decision {
     placement::Release release;
@@ -55,7 +56,8 @@ class PodReconciler final : public kube::Reconciler {
   };
   // Changes `pod`, unless it is to be decided again. Errors: of the questions about rules.
   kube::Async<Decision> Decide(kube::core::Pod& pod,
-                               std::span<const api::PodPlacementConfig> configs);
+                               std::span<const api::PodPlacementConfig> configs,
+                               bool without_tolerations);
 
   Dependencies deps_;
   writes::ReleaseWriter writer_;

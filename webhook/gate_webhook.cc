@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,14 @@ using placement::GateDecision;
 // A larger pod is gated: here, its images would delay the creation of others.
 constexpr size_t kMaxPlacedReview = 256 << 10;
 
-bool IsForPlacing(std::string_view path) {
-  return path == api::kPlacePath || path == api::kPlaceWithPreferencesPath;
+// Whether a pod may be placed that the decision is about.
+bool MayPlace(std::string_view path, const placement::PodView& pod, GateDecision decision) {
+  if (path == api::kPlaceBehindLocalGatePath) {
+    bool local = std::find(pod.gates.begin(), pod.gates.end(), api::kLocalGate) != pod.gates.end();
+    return local && (decision == GateDecision::kGate || decision == GateDecision::kAlreadyGated);
+  }
+  return decision == GateDecision::kGate &&
+         (path == api::kPlacePath || path == api::kPlaceWithPreferencesPath);
 }
 
 std::string_view DecisionName(GateDecision decision) {
@@ -61,7 +68,7 @@ void GateWebhook::AddTo(kube::HttpsServer& server) {
   std::vector<std::string_view> paths = {api::kLocalGatePathPrefix};
   if (options_.shard_namespace.empty())
     paths = {api::kClusterGatePath, api::kClusterPreferencesPath, api::kPlacePath,
-             api::kPlaceWithPreferencesPath};
+             api::kPlaceWithPreferencesPath, api::kPlaceBehindLocalGatePath};
   for (std::string_view path : paths) {
     server.Handle("POST", std::string(path),
                   [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
@@ -100,10 +107,10 @@ GateDecision GateWebhook::DecideGate(const PodReview& review, std::string_view p
     return placement::ShouldGateLocally(review.pod, options_.shard_namespace,
                                         options_.operator_namespace);
   }
-  bool preferences = path == api::kClusterPreferencesPath || path == api::kPlaceWithPreferencesPath;
-  if (!review.placed_at_creation || !IsForPlacing(path)) {
+  bool preferences = path != api::kClusterGatePath && path != api::kPlacePath;
+  bool places = path != api::kClusterGatePath && path != api::kClusterPreferencesPath;
+  if (!review.placed_at_creation || !places)
     return placement::ShouldGateForCluster(review.pod, options_.operator_namespace, preferences);
-  }
   // What the pod requires is for the images that it had then.
   placement::PodView pod = review.pod;
   pod.required_terms_on_architecture.clear();
@@ -130,8 +137,7 @@ AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view 
   bool local = !options_.shard_namespace.empty();
   GateDecision decision = DecideGate(review, path);
   std::optional<std::string> placed;
-  if (decision == GateDecision::kGate && options_.placer != nullptr && IsForPlacing(path) && small)
-    placed = Place();
+  if (small && options_.placer != nullptr && MayPlace(path, review.pod, decision)) placed = Place();
   VLOG(1) << "pod=" << kube::OneLine(review.pod.ns) << "/" << kube::OneLine(review.name)
           << " gate=" << (local ? "local" : "cluster")
           << " decision=" << (placed ? "placed" : DecisionName(decision));

@@ -10,12 +10,14 @@
 #include <utility>
 #include <vector>
 
+#include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/http_message.h"
 #include "kube/testing/heap.h"
 #include "kube/types/unstructured.h"
+#include "placement/gate.h"
 #include "placement/placed_at_creation.h"
 #include "placement/release.h"
 #include "webhook/golden.h"
@@ -226,7 +228,10 @@ struct FakePlacer final : PodPlacer {
   bool Place(kube::core::Pod& pod) override {
     ns = pod.metadata().namespace_();
     placement::ClusterDecision decision{.platforms = placement::CommonPlatforms(architectures)};
-    return able && placement::PlaceAtCreation(pod, std::move(decision));
+    if (!able) return false;
+    return placement::HasGate(pod, api::kLocalGate)
+               ? placement::PlaceBehindLocalGate(pod, decision)
+               : placement::PlaceAtCreation(pod, std::move(decision));
   }
 
   bool able = true;
@@ -300,6 +305,27 @@ TEST_F(PlacingTest, APodThatIsNeverGatedIsNotPlaced) {
   Json admitted = Admitted(bound);
   EXPECT_EQ(PodOf(admitted)["spec"], PodOf(bound)["spec"]);
   EXPECT_EQ(placer_.ns, "");
+}
+
+TEST_F(PlacingTest, APodWithTheLocalGateLosesTheClusterGate) {
+  constexpr char kPath[] = "/place-pod/behind-local-gate";
+  const Json gated = Admitted(plain_, kPath);
+  EXPECT_EQ(gated, Admitted(plain_, "/add-pod-scheduling-gate/with-preferences"));
+  EXPECT_EQ(Admitted(gated, kPath), gated) << "another webhook has changed the pod";
+
+  // As the shard's webhook does.
+  Json both = gated;
+  Json& pod = both["request"]["object"];
+  pod["spec"]["schedulingGates"].push_back({{"name", api::kLocalGate}});
+  pod["metadata"]["labels"][std::string(api::kLocalGateLabel)] = "gated";
+  const Json placed = Admitted(both, kPath);
+  EXPECT_EQ(PodOf(placed)["spec"]["schedulingGates"], Json::array({{{"name", api::kLocalGate}}}));
+  EXPECT_EQ(RequiredBy(placed), Json::array({"amd64", "arm64"}));
+  EXPECT_EQ(Label(placed, "local-scheduling-gate"), "gated");
+  EXPECT_EQ(Label(placed, "scheduling-gate"), "not-set");
+
+  placer_.able = false;
+  EXPECT_EQ(Admitted(both, kPath), both);
 }
 
 TEST_F(PlacingTest, AnotherWebhookMayChangeTheImagesOfAPlacedPod) {

@@ -169,6 +169,21 @@ bool AddRequired(const PodInReview& before, const NodeAffinity& placed, JsonPatc
   return true;
 }
 
+// False if there are others than in `before`.
+bool RemoveGates(const kube::core::PodSpec& before, const kube::core::PodSpec& placed,
+                 JsonPatch& patch) {
+  int left = placed.scheduling_gates_size();
+  for (int i = before.scheduling_gates_size() - 1; i >= 0; --i) {
+    bool stays = left > 0 && Equal(before.scheduling_gates(i), placed.scheduling_gates(left - 1));
+    if (stays) {
+      --left;
+    } else {
+      patch.Remove("/spec/schedulingGates/" + std::to_string(i));
+    }
+  }
+  return left == 0;
+}
+
 }  // namespace
 
 std::optional<std::string> PlacementPatch(const PodInReview& before, const Pod& placed) {
@@ -179,6 +194,8 @@ std::optional<std::string> PlacementPatch(const PodInReview& before, const Pod& 
          "/metadata/labels", patch);
   AddMap(before.pod.metadata().annotations(), placed.metadata().annotations(),
          before.has_annotations, "/metadata/annotations", patch);
+
+  if (!RemoveGates(old_spec, spec, patch)) return std::nullopt;
 
   const NodeAffinity& old_affinity = old_spec.affinity().node_affinity();
   const NodeAffinity& affinity = spec.affinity().node_affinity();

@@ -26,7 +26,7 @@ struct PodInReview {
 };
 
 // nullopt if `placed` is not `before` with more expressions, terms, preferences and tolerations
-// after the present ones.
+// after the present ones, and with fewer gates.
 std::optional<std::string> PlacementPatch(const PodInReview& before, const kube::core::Pod& placed);
 
 }  // namespace webhook

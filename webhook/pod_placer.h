@@ -12,7 +12,8 @@ class PodPlacer {
   virtual ~PodPlacer() = default;
 
   // Places `pod`, as read from a review: its namespace is set, and what placement does not read is
-  // not. False: the pod has to be gated, and `pod` is to be dropped. Makes no calls.
+  // not. A pod with the local gate keeps it, and loses the cluster gate. False: the pod has to be
+  // gated, and `pod` is to be dropped. Makes no calls.
   virtual bool Place(kube::core::Pod& pod) = 0;
 };
 

@@ -101,6 +101,23 @@ TEST_F(KnownImagesFlow, WhereAConfigMayChangeThePodItIsGated) {
       .Await(ShardReady())
       .Do(Create(MakePod("preferring").Image(image_)))
       .Await(Prefers("preferring", {{"s390x", 70}}))
+      .Check(Requires("preferring", {"s390x"}))
+      .Check(Annotated("preferring", std::string(api::kPreferredAffinitySourcesAnnotation),
+                       "s390x:70:PodPlacementConfig-prefers,"
+                       "s390x:10:ClusterPodPlacementConfig:skipped"))
+      .Check(Annotated("preferring", std::string(api::kLocalConfigsAnnotation), "prefers"))
+      .Check({.name = "preferring had the local gate alone",
+              .holds = [](Scene& scene) -> Result<> {
+                const Json& first = scene.pods().Find("preferring")->events[0].pod;
+                bool only_local =
+                    HasGate(first, api::kLocalGate) && !HasGate(first, api::kClusterGate);
+                return only_local ? Ok() : Result<>(Error::Invalid(kube::DumpJson(first)));
+              }})
+      .Check(OfPod("preferring", "has the toleration of the other config",
+                   [](const Json& pod) {
+                     return kube::DumpJson(pod["spec"]["tolerations"]).find("s390x") !=
+                            std::string::npos;
+                   }))
       .Never(ClusterGateRemovedBeforeLocal());
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/known_images.h"
 #include "api/names.h"
+#include "placement/gate.h"
 #include "placement/placed_at_creation.h"
 #include "placement/release.h"
 
@@ -78,7 +79,9 @@ bool KnownImages::PlaceBy(const api::ClusterPodPlacementConfig& config, kube::co
   decision.cluster_platforms = config.Preferences();
   decision.namespace_takes_precedence = config.NamespaceTakesPrecedence();
   decision.cluster_tolerations = config.Tolerations();
-  bool placed = placement::PlaceAtCreation(pod, std::move(decision));
+  bool placed = placement::HasGate(pod, api::kLocalGate)
+                    ? placement::PlaceBehindLocalGate(pod, decision)
+                    : placement::PlaceAtCreation(pod, std::move(decision));
   (placed ? metrics_.placed : metrics_.other).Increment();
   return placed;
 }

@@ -147,7 +147,10 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
     webhooks[0]["matchConditions"].push_back(Condition(kArchitectureNotRequired, std::move(gated)));
   }
   if ((places || !prefers) && !preferring_namespaces.empty()) {
-    Json webhook = entry(kConfiguredNamespacesEntry, api::kClusterPreferencesPath);
+    Json webhook = entry(kConfiguredNamespacesEntry,
+                         places ? api::kPlaceBehindLocalGatePath : api::kClusterPreferencesPath);
+    // Called again once the shard's webhook has added the local gate.
+    if (places) webhook["reinvocationPolicy"] = "IfNeeded";
     webhook["namespaceSelector"]["matchExpressions"].push_back(
         NamespaceIn("In", preferring_namespaces));
     if (!places)

@@ -54,8 +54,9 @@ void AddIncludedNamespaces(kube::Json& webhooks, const OperandOptions& options);
 // PodPlacementConfig on, whether its shard runs or not.
 //
 // With `places`, the webhook may place pods of other namespaces without a gate
-// (api/known_images.h): a PodPlacementConfig cannot change these pods. Only for webhooks that all
-// know these paths.
+// (api/known_images.h): a PodPlacementConfig cannot change these pods. Those of these namespaces it
+// may place behind the local gate, which they have when the API server calls it again. Only for
+// webhooks that all know these paths.
 kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                        const std::vector<std::string>& preferring_namespaces,
                                        const std::string& ca_bundle_pem,

@@ -294,8 +294,8 @@ TEST(ClusterWebhookConfigurationTest, PodsMayBePlacedWhereNoConfigCanChangeThem)
       webhooks[1]["namespaceSelector"]["matchExpressions"].back(),
       (Json{
           {"key", "kubernetes.io/metadata.name"}, {"operator", "In"}, {"values", {"db", "shop"}}}));
-  EXPECT_EQ(webhooks[1]["clientConfig"]["service"]["path"],
-            "/add-pod-scheduling-gate/with-preferences");
+  EXPECT_EQ(webhooks[1]["clientConfig"]["service"]["path"], "/place-pod/behind-local-gate");
+  EXPECT_EQ(webhooks[1]["reinvocationPolicy"], "IfNeeded");
   // All pods of these namespaces, as the first entry is for none of them.
   EXPECT_FALSE(ConditionNames(webhooks[1]).contains("architecture-required"));
 

@@ -199,10 +199,13 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
   else if (local && !selects_pod)
     report("a pod locally that no PodPlacementConfig selects");
 
-  const bool walked = RequiredTermsOf(pod).size() <= kLongestWalked;
-  if (RequiresArchitectureItself(pod) && walked && !any_preference)
+  // What admission has required of a pod that it placed is not its author's.
+  const Json& own = HasLabel(pod, api::kPlacedAtCreationLabel) ? *commit.sent : pod;
+  const bool requires_it =
+      RequiresArchitectureItself(own) && RequiredTermsOf(pod).size() <= kLongestWalked;
+  if (requires_it && !any_preference)
     report("a pod that requires its architecture, and no configuration has preferences");
-  if (RequiresArchitectureItself(pod) && walked && PrefersArchitecture(*commit.sent) &&
+  if (requires_it && PrefersArchitecture(*commit.sent) &&
       PreferredTermsOf(pod).size() <= kLongestWalked)
     report("a pod that requires and prefers its architecture");
 }

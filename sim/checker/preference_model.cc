@@ -2,9 +2,11 @@
 #include "sim/checker/preference_model.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <utility>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/types/list_at.h"
 #include "sim/checker/label_selection.h"
@@ -136,6 +138,44 @@ std::string DiffersFrom(const PreferenceAnswer& answer, const Json& before, cons
   if (!as_before && label != (answer.has_any ? api::kSet : api::kNotSet))
     return "set the label preferred-node-affinity to \"" + label + "\"";
   return "";
+}
+
+bool IsPlacedBehindLocalGate(const Json& pod) {
+  return HasLabel(pod, api::kPlacedAtCreationLabel) && HasGate(pod, api::kLocalGate) &&
+         !HasGate(pod, api::kClusterGate);
+}
+
+Json WithoutPreferencesOfCluster(Json pod, std::vector<PlatformWeight>& taken) {
+  std::multiset<std::string> left;
+  std::set<std::string> preferences;
+  const std::string source = ":" + std::string(kClusterSource);
+  for (const std::string& entry : EntriesOf(pod)) {
+    std::string_view text = entry;
+    bool skipped = text.ends_with(kSkipped);
+    if (skipped) text.remove_suffix(kSkipped.size());
+    if (!text.ends_with(source)) {
+      left.insert(entry);
+      continue;
+    }
+    text.remove_suffix(source.size());
+    const size_t colon = std::min(text.find(':'), text.size());
+    int weight = 0;
+    std::from_chars(text.data() + std::min(colon + 1, text.size()), text.data() + text.size(),
+                    weight);
+    taken.push_back({std::string(text.substr(0, colon)), weight});
+    if (!skipped) preferences.insert(std::string(text));
+  }
+  if (taken.empty()) return pod;
+  Json kept = Json::array();
+  for (const Json& term : PreferredTermsOf(pod)) {
+    if (!preferences.contains(PreferenceIn(term))) kept.push_back(term);
+  }
+  pod["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
+      std::move(kept);
+  std::string record;
+  for (const std::string& entry : left) record += (record.empty() ? "" : ",") + entry;
+  pod["metadata"]["annotations"][std::string(api::kPreferredAffinitySourcesAnnotation)] = record;
+  return pod;
 }
 
 NamespacePreferences OfNamespace(const Json& pod) {

@@ -43,6 +43,13 @@ PreferenceAnswer Prefer(const Json& before, const std::vector<PreferenceSource>&
 // How the pod `after` differs from the answer; "" if it does not.
 std::string DiffersFrom(const PreferenceAnswer& answer, const Json& before, const Json& after);
 
+// Whether the pod was placed at its creation, and waits for its shard alone (docs/protocol.md,
+// T14).
+bool IsPlacedBehindLocalGate(const Json& pod);
+// Such a pod without the preferences of the ClusterPodPlacementConfig and their record: the shard
+// puts those of PodPlacementConfigs before them. `taken`: these.
+Json WithoutPreferencesOfCluster(Json pod, std::vector<PlatformWeight>& taken);
+
 // How a PodPlacementConfig has given the pod preferences, by its annotation: `set`, or only
 // `skipped` ones.
 struct NamespacePreferences {

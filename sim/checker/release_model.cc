@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/known_images.h"
 #include "kube/types/list_at.h"
 #include "sim/checker/gate_rules.h"
 #include "sim/checker/preference_model.h"
@@ -101,17 +102,59 @@ class Judge {
       InForce in_force = InForceOf(*all);
       NamespaceConfigs selected = SelectedBy(in_force, change_.before);
       if (!CanJudge(in_force, selected)) return;
-      preferences.Try(
-          DiffersFrom(Prefer(change_.before, SourcesOf(selected)), change_.before, change_.after));
+      preferences.Try(LocalDifference(selected));
       tolerations.Try(LocalTolerations(selected));
     }
     if (!preferences.kept()) Report(preferences.Describe());
     if (!tolerations.kept()) Report(tolerations.Describe());
   }
 
+  // How the preferences differ from those that these configurations give.
+  std::string LocalDifference(const NamespaceConfigs& selected) {
+    std::vector<PreferenceSource> sources = SourcesOf(selected);
+    if (!IsPlacedBehindLocalGate(change_.before))
+      return DiffersFrom(Prefer(change_.before, sources), change_.before, change_.after);
+    std::vector<PlatformWeight> of_cluster;
+    const Json before = WithoutPreferencesOfCluster(change_.before, of_cluster);
+    const bool yields =
+        LabelOf(before, api::kPlacedAtCreationLabel) == api::kYieldsToNamespace &&
+        (!sources.empty() || OfNamespace(before).set || OfNamespace(before).skipped);
+    if (!of_cluster.empty() && !yields)
+      sources.push_back({"ClusterPodPlacementConfig", std::move(of_cluster)});
+    PreferenceAnswer answer = Prefer(before, sources);
+    answer.no_sources = false;
+    if (sources.empty() && !answer.has_any) answer.no_sources = true;
+    return DiffersFrom(answer, before, change_.after);
+  }
+
+  // Of a pod that was placed at its creation, the shard adds them.
+  std::string PlacedTolerations(const std::optional<TolerationPlugin>& plugin, bool refused) {
+    const std::multiset<std::string> added = AddedTolerations(change_.before, change_.after);
+    if (added.empty() && refused) return "";
+    Architectures architectures;
+    if (LabelOf(change_.before, api::kNodeAffinityLabel) == api::kSet) {
+      for (const auto& [key, value] : LabelsOf(change_.before).items()) {
+        if (key.starts_with(api::kLabelPrefix) &&
+            IsArchitecture(key.substr(api::kLabelPrefix.size())))
+          architectures.insert(key.substr(api::kLabelPrefix.size()));
+      }
+    }
+    std::multiset<std::string> wanted;
+    if (plugin) wanted = TolerationsFor(*plugin, change_.before, architectures);
+    return added == wanted
+               ? ""
+               : "added the tolerations " + ListOf(added) + " instead of " + ListOf(wanted);
+  }
+
   std::string LocalTolerations(const NamespaceConfigs& selected) {
     auto decides = std::find_if(selected.begin(), selected.end(),
                                 [](const auto& config) { return config->tolerations.has_value(); });
+    if (IsPlacedBehindLocalGate(change_.before)) {
+      bool refused = facts_.refusals.Between(change_.commit.user, change_.commit.key, life_.created,
+                                             change_.commit.at);
+      return PlacedTolerations(decides == selected.end() ? std::nullopt : (*decides)->tolerations,
+                               refused);
+    }
     bool records = decides != selected.end() && HasGate(change_.before, api::kClusterGate);
     std::string before = AnnotationOf(change_.before, api::kLocalTolerationsAnnotation);
     std::string wanted = records ? (*decides)->name : before;
@@ -162,8 +205,8 @@ class Judge {
       if (HasGate(change_.before, api::kLocalGate) && HasGate(change_.after, api::kClusterGate))
         tolerations.Try(LocalTolerations(selected));
       if (only_local) {
-        preferences.Try(
-            DiffersFrom(Prefer(change_.before, of_namespace), change_.before, change_.after));
+        preferences.Try(LocalDifference(selected));
+        if (IsPlacedBehindLocalGate(change_.before)) tolerations.Try(LocalTolerations(selected));
         continue;
       }
       for (const auto* cluster : cluster_configs_)

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
+#include <vector>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/types/list_at.h"
+#include "sim/checker/preference_model.h"
 
 namespace sim::checker {
 namespace {
@@ -75,6 +79,15 @@ class Remainder {
     if (parent == nullptr) return;
     auto found = parent->find(key);
     if (found != parent->end() && (found->is_null() || found->empty())) parent->erase(found);
+  }
+  void EraseGate(std::string_view gate) {
+    Json* spec = At("spec");
+    if (spec == nullptr || !spec->contains("schedulingGates")) return;
+    Json left = Json::array();
+    for (const Json& one : (*spec)["schedulingGates"]) {
+      if (kube::StringAt(one, "name") != gate) left.push_back(one);
+    }
+    (*spec)["schedulingGates"] = std::move(left);
   }
   void EraseServerFields() {
     for (const char* key : {"resourceVersion", "generation", "managedFields"})
@@ -231,9 +244,14 @@ class Comparison {
   }
 
   void Preferred() {
-    const Json& before = PreferredTermsOf(change_.before);
+    // The cluster's preferences go behind those of PodPlacementConfigs.
+    std::vector<PlatformWeight> of_cluster;
+    const Json placed = IsPlacedBehindLocalGate(change_.before)
+                            ? WithoutPreferencesOfCluster(change_.before, of_cluster)
+                            : change_.before;
+    const Json& before = PreferredTermsOf(placed);
     const Json& after = PreferredTermsOf(change_.after);
-    if (before == after) return;
+    if (before == after && of_cluster.empty()) return;
     if (change_.writer.Is(Program::kOperator)) Report("changed the preferred node affinity");
     bool kept = IsSubsequence(before, after, [&](const Json& added) {
       if (!IsPreferenceOfConfig(added))
@@ -250,7 +268,8 @@ class Comparison {
     const Json& before = TolerationsOf(change_.before);
     const Json& after = TolerationsOf(change_.after);
     if (before == after) return;
-    if (!change_.writer.Is(Program::kClusterController)) Report("changed the tolerations");
+    if (!change_.writer.Is(Program::kClusterController) && !IsPlacedBehindLocalGate(change_.before))
+      Report("changed the tolerations");
     bool kept = IsSubsequence(before, after, [&](const Json& added) {
       bool is_own = kube::StringAt(added, "operator") == "Equal" &&
                     IsArchitecture(kube::StringAt(added, "value")) &&
@@ -318,6 +337,10 @@ void CheckAdmission(const Commit& commit, bool policies, Violations& violations)
                                api::kNodeAffinityLabel, api::kPreferredNodeAffinityLabel})
     sent.Erase("metadata.labels", std::string(key));
   sent.Erase("metadata.annotations", std::string(api::kLocalConfigsAnnotation));
+  // An author may write the cluster gate, too (docs/protocol.md, T15).
+  if (HasLabel(*commit.after, api::kPlacedAtCreationLabel) &&
+      !HasGate(*commit.after, api::kClusterGate))
+    sent.EraseGate(api::kClusterGate);
   // Criteria of policies are merged with the author's.
   if (policies) sent.Erase("spec", "affinity");
   std::string lost = FirstLost(sent.pod(), *commit.after, "");

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kube/base/base64.h"
 #include "kube/types/kinds.h"
@@ -85,13 +86,25 @@ kube::Async<kube::Admitted> Admission::Admit(kube::AdmissionAttributes asked) {
 kube::Async<> Admission::CallAll(Write& write, const kube::Resource& configurations) {
   // They may change during a call.
   const KnownObjects::Objects known = known_.Of(configurations.Path());
-  for (const auto& [key, configuration] : known) {
-    for (const Json& entry : kube::ListAt(*configuration, "webhooks")) {
-      if (!MatchesRules(kube::ListAt(entry, "rules"), write.asked)) continue;
-      if (!MatchesSelectors(entry, write.asked, *write.object, *write.ns)) continue;
-      if (!MeetsConditions(entry, write.asked, *write.object)) continue;
-      Result<> called = co_await CallOne(write, entry);
-      if (!called) co_return called;
+  // Those that were called and may be called again, and those that are, because a later one has
+  // changed the object.
+  std::vector<const Json*> called_before;
+  std::set<const Json*> again;
+  for (bool first : {true, false}) {
+    for (const auto& [key, configuration] : known) {
+      for (const Json& entry : kube::ListAt(*configuration, "webhooks")) {
+        if (!first && !again.contains(&entry)) continue;
+        if (!MatchesRules(kube::ListAt(entry, "rules"), write.asked)) continue;
+        if (!MatchesSelectors(entry, write.asked, *write.object, *write.ns)) continue;
+        if (!MeetsConditions(entry, write.asked, *write.object)) continue;
+        const std::shared_ptr<const Json> before = write.object;
+        Result<> called = co_await CallOne(write, entry);
+        if (!called) co_return called;
+        if (first && *write.object != *before)
+          again.insert(called_before.begin(), called_before.end());
+        if (entry.value("reinvocationPolicy", "Never") == "IfNeeded")
+          called_before.push_back(&entry);
+      }
     }
   }
   co_return kube::Ok();

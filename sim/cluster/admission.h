@@ -9,8 +9,8 @@
 //   });
 //
 // A change of a configuration or a policy is known up to a second late (known_objects.h). Not
-// implemented: reinvocation, calls to URLs, conversion to a version that a rule names, two calls at
-// once. Thread: the Loop's.
+// implemented: reinvocation of policies, calls to URLs, conversion to a version that a rule names,
+// two calls at once. Thread: the Loop's.
 #pragma once
 
 #include <cstdint>

@@ -37,6 +37,7 @@ kube::Async<> RunGateWebhook(Life& life, GateWebhookOptions options) {
     server.Handle(api::kClusterPreferencesPath, answer);
     server.Handle(api::kPlacePath, answer);
     server.Handle(api::kPlaceWithPreferencesPath, answer);
+    server.Handle(api::kPlaceBehindLocalGatePath, answer);
   } else {
     server.Handle(api::kLocalGatePathPrefix, answer);
   }

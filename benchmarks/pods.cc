@@ -24,8 +24,9 @@ DEFINE_int32(connections, 16, "Concurrent calls that create pods.");
 DEFINE_int32(rate, 50, "New pods per second in the scenarios with a steady rate.");
 DEFINE_int32(steady_seconds, 10, "Duration of the scenarios with a steady rate.");
 DEFINE_int32(waiting_pods, 5000, "Pods that wait for a registry that does not respond.");
-DEFINE_string(gatings, "Webhook,Policy",
-              "Values of spec.gating in the rounds; the other suites have the first.");
+DEFINE_string(gatings, "Webhook,Policy,Known",
+              "Values of spec.gating in the rounds, or Known for knownImages: PlaceAtCreation; the "
+              "other suites have the first.");
 DEFINE_string(scenarios, "", "The names of the scenarios to run; all if empty.");
 DEFINE_string(suite, "rounds", "rounds, rest or growth.");
 DEFINE_int32(rest_seconds, 60, "How long the processes are observed with nothing to do.");
@@ -47,6 +48,8 @@ using kube::Result;
 // The processes return free memory to the system every half minute.
 constexpr auto kUntilTrimmed = 40s;
 constexpr const char* kFloor = "Floor";
+// Only creates the pods.
+constexpr const char* kBare = "Bare";
 
 bool Wanted(const Scenario& scenario, Suite suite) {
   if (scenario.suite != suite) return false;
@@ -104,6 +107,7 @@ class Benchmark {
   }
 
   Result<> RunRounds(std::vector<std::string> gatings) {
+    const std::string first = gatings.front();
     for (int round = 1; round <= FLAGS_rounds; ++round) {
       for (size_t i = 0; i < gatings.size(); ++i) {
         Result<> done = RunRound(round, gatings[i], /*with_floor=*/i == 0);
@@ -112,7 +116,8 @@ class Benchmark {
       // A round begins with the gating of the previous round, because a switch takes time.
       std::reverse(gatings.begin(), gatings.end());
     }
-    return RunOnce(Suite::kOnce);
+    Result<> switched = harness_.SwitchTo(first);
+    return switched ? RunOnce(Suite::kOnce) : switched;
   }
 
   Result<> RunOnce(Suite suite) {
@@ -131,6 +136,11 @@ class Benchmark {
       if (!Wanted(scenario, Suite::kRounds)) continue;
       if (with_floor && scenario.with_floor) {
         Result<> done = RunOne(scenario, kFloor, {{"round", round}});
+        if (!done) return done;
+      }
+      if (gating == kKnownImages && !scenario.with_known_images) continue;
+      if (gating == kKnownImages && scenario.gates == 1) {
+        Result<> done = RunOne(scenario, kBare, {{"round", round}});
         if (!done) return done;
       }
       Result<> done = RunOne(scenario, gating, {{"round", round}});
@@ -162,7 +172,8 @@ class Benchmark {
     where.update({{"scenario", scenario.name}, {"gates", scenario.gates}, {"gating", gating}});
     Result<Measurement> measurement = scenario.run({.harness = harness_,
                                                     .gates = scenario.gates,
-                                                    .floor = gating == kFloor,
+                                                    .floor = gating == kFloor || gating == kBare,
+                                                    .bare = gating == kBare,
                                                     .point = point,
                                                     .previous = previous});
     if (!measurement) return measurement.error().Prefix(kube::DumpJson(where));

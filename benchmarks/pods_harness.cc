@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/cluster_pod_placement_config.h"
+#include "api/known_images.h"
 #include "api/names.h"
 #include "benchmarks/create_many.h"
 #include "benchmarks/is_available.h"
@@ -66,6 +67,10 @@ Result<> PodsHarness::Configure() {
   if (!created) return created.error().Prefix("PodPlacementConfig");
   gated = AwaitGates(kBothGates, 2);
   if (!gated) return gated;
+  return CountEventsOfPods();
+}
+
+Result<> PodsHarness::CountEventsOfPods() {
   for (auto [ns, gates] : {std::pair(kOneGate, 1), std::pair(kBothGates, 2)}) {
     Result<int> events = CountEventsOfOnePod(ns);
     if (!events) return events.error().Prefix("events of one pod");
@@ -76,7 +81,10 @@ Result<> PodsHarness::Configure() {
 
 Result<> PodsHarness::SwitchTo(const std::string& gating) {
   if (gating == gating_) return Ok();
-  Json patch = {{"spec", {{"gating", gating}}}};
+  const bool known = gating == kKnownImages;
+  Json patch = {{"spec",
+                 {{"gating", known ? api::kGatingByWebhook : gating},
+                  {"knownImages", known ? api::kPlaceKnownImages : api::kGateKnownImages}}}};
   auto patched = cluster_.Run(kube::PatchObject(*client_, e2e::kClusterConfigs,
                                                 {"", std::string(api::kClusterConfigName)},
                                                 kube::kMergePatch, std::move(patch)));
@@ -94,6 +102,7 @@ Result<> PodsHarness::SwitchTo(const std::string& gating) {
   gating_ = gating;
   Result<> gated = AwaitGates(kOneGate, 1);
   if (gated) gated = AwaitGates(kBothGates, 2);
+  if (gated) gated = CountEventsOfPods();
   return gated ? AwaitIdle() : gated;
 }
 
@@ -343,8 +352,9 @@ Result<> PodsHarness::AwaitGates(const std::string& ns, int gates) {
       missing = created.error().message();
       continue;
     }
-    bool all = found.find(api::kClusterGate) != std::string::npos &&
-               (gates == 1 || found.find(api::kLocalGate) != std::string::npos);
+    bool cluster = found.find(api::kClusterGate) != std::string::npos;
+    bool local = found.find(api::kLocalGate) != std::string::npos;
+    bool all = cluster == (gating_ != kKnownImages) && local == (gates == 2);
     missing = "a new pod has the gates " + found;
     Result<Ungated> ungated =
         cluster_.Run(benchmarks::AwaitUngated(*client_, cluster_.clock(), ns, 20s));

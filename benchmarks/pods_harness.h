@@ -22,6 +22,9 @@ inline constexpr const char* kNoGates = "bare";
 inline constexpr const char* kOneGate = "one-gate";      // only the cluster gate
 inline constexpr const char* kBothGates = "both-gates";  // has a PodPlacementConfig
 
+// For SwitchTo(): gating by webhook, with knownImages: PlaceAtCreation.
+inline constexpr const char* kKnownImages = "Known";
+
 struct PodsOptions {
   int pods = 0;
   // Concurrent calls.
@@ -45,7 +48,8 @@ class PodsHarness {
 
   // Creates the namespaces and configs, and waits until new pods get their gates and lose them.
   kube::Result<> Configure();
-  // Sets spec.gating to `gating` and waits until nothing of the other kind is left.
+  // Sets spec.gating to `gating`, or see kKnownImages, and waits until new pods are gated so, and
+  // nothing of another kind is left.
   kube::Result<> SwitchTo(const std::string& gating);
   // The gating in use.
   const std::string& gating() const { return gating_; }
@@ -77,7 +81,8 @@ class PodsHarness {
   kube::Result<std::vector<std::string>> CreateNamespaces(const std::string& prefix, int count);
   // Creates the configs, and waits until all configs in the cluster are available.
   kube::Result<> CreateConfigs(const std::vector<kube::Json>& configs);
-  // Waits until a new pod of `ns` gets all gates and is ungated.
+  // Waits until a new pod of `ns` gets all gates, but not the cluster gate with kKnownImages, and
+  // is ungated.
   kube::Result<> AwaitGates(const std::string& ns, int gates);
 
   // Stops all processes of `program` in the namespace `home` and lets no new one start.
@@ -96,6 +101,8 @@ class PodsHarness {
   kube::Result<> CreateClusterConfig();
   kube::Result<> CreateProbe(const std::string& ns, std::string& gates);
   kube::Result<int> CountEventsOfOnePod(const std::string& ns);
+  // Sets events_per_pod_.
+  kube::Result<> CountEventsOfPods();
   // By process: the name of its program and its cost.
   std::map<pid_t, std::pair<std::string, e2e::ProcessCost>> OperatorProcesses();
   kube::Result<bool> IsEmpty(kube::Resource resource);

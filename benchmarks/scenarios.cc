@@ -26,7 +26,7 @@ double Seconds(kube::Duration time) { return std::chrono::duration<double>(time)
 LoadOptions LoadOf(const Run& run) {
   LoadOptions load =
       run.harness.Load(run.floor ? kNoGates : (run.gates == 1 ? kOneGate : kBothGates));
-  if (run.floor) load.own_gates = run.gates;
+  if (run.floor && !run.bare) load.own_gates = run.gates;
   return load;
 }
 
@@ -384,12 +384,12 @@ Result<Measurement> Rest(const Run& run) {
 }
 
 const Scenario kScenarios[] = {
-    {"burst", 1, Suite::kRounds, Burst, true},
-    {"burst", 2, Suite::kRounds, Burst, true},
+    {"burst", 1, Suite::kRounds, Burst, true, {}, true},
+    {"burst", 2, Suite::kRounds, Burst, true, {}, true},
     {"backlog", 1, Suite::kRounds, Backlog, true},
     {"backlog", 2, Suite::kRounds, Backlog, true},
-    {"steady", 1, Suite::kRounds, Steady, true},
-    {"steady", 2, Suite::kRounds, Steady, true},
+    {"steady", 1, Suite::kRounds, Steady, true, {}, true},
+    {"steady", 2, Suite::kRounds, Steady, true, {}, true},
 
     {"churn", 2, Suite::kOnce, Churn},
     {"restarts", 2, Suite::kOnce, Restarts},

@@ -22,8 +22,10 @@ struct Run {
   PodsHarness& harness;
   // 1: the cluster gate, 2: both.
   int gates;
-  // Without the operator: the benchmark itself adds and removes the gates.
+  // Without the operator: the benchmark itself adds and removes the gates...
   bool floor;
+  // ... or there are none: pods are only created.
+  bool bare = false;
   // This point of the scenario, and the previous one; 0 if there is none.
   int point = 0;
   int previous = 0;
@@ -40,6 +42,8 @@ struct Scenario {
   bool with_floor = false;
   // Ascending.
   std::vector<int> points = {};
+  // Whether it is about how long pods take until they are ungated, gated or not.
+  bool with_known_images = false;
 };
 
 // In the order in which they run.

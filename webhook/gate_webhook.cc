@@ -24,9 +24,12 @@ using placement::GateDecision;
 
 // A larger pod is gated: here, its images would delay the creation of others.
 constexpr size_t kMaxPlacedReview = 256 << 10;
+// Each required term costs an operation of the patch.
+constexpr size_t kMaxPlacedTerms = 64;
 
 // Whether a pod may be placed that the decision is about.
 bool MayPlace(std::string_view path, const placement::PodView& pod, GateDecision decision) {
+  if (pod.required_terms_on_architecture.size() > kMaxPlacedTerms) return false;
   if (path == api::kPlaceBehindLocalGatePath) {
     bool local = std::find(pod.gates.begin(), pod.gates.end(), api::kLocalGate) != pod.gates.end();
     return local && (decision == GateDecision::kGate || decision == GateDecision::kAlreadyGated);

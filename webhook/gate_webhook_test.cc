@@ -293,6 +293,14 @@ TEST_F(PlacingTest, OtherPodsAreGated) {
   Json large = plain_;
   large["request"]["object"]["metadata"]["annotations"]["a"] = std::string(256 << 10, 'x');
   EXPECT_TRUE(Gated(Admitted(large)));
+  for (int terms : {64, 65}) {
+    Json many = plain_;
+    Json term = {{"matchExpressions", {{{"key", "zone"}, {"operator", "Exists"}}}}};
+    many["request"]["object"]["spec"]["affinity"]["nodeAffinity"]
+        ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+            Json(static_cast<size_t>(terms), term);
+    EXPECT_EQ(Gated(Admitted(many)), terms > 64);
+  }
   placer_.able = false;
   EXPECT_EQ(Admitted(plain_), Admitted(plain_, "/add-pod-scheduling-gate"));
 }

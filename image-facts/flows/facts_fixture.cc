@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "api/known_images.h"
+#include "e2e/framework/pod_history.h"
 #include "image-facts/image_facts.h"
 #include "inspection/base/manifest.h"
 #include "kube/client/typed.h"
@@ -42,6 +44,20 @@ Condition FactsFixture::IsStored(const std::string& image) {
                 if (fact.image == image) return Ok();
             }
             return Error::NotFound("no ImageFacts object has it");
+          }};
+}
+
+Condition FactsFixture::IsPlaced(const std::string& image, bool placed) {
+  return {.name = image + (placed ? " is known" : " is not known"),
+          .holds = [image, placed](Scene& scene) -> Result<> {
+            Result<Json> pod = scene.CreateInADryRun(kPods, MakePod("probe").Image(image).Build());
+            if (!pod) return pod.error();
+            // Neither while no webhook answers.
+            const Json* labels = kube::Find(*pod, "metadata.labels");
+            bool has_label =
+                labels != nullptr && labels->contains(std::string(api::kPlacedAtCreationLabel));
+            if (has_label == IsGated(*pod)) return Error::Internal("placed and gated, or neither");
+            return has_label == placed ? Ok() : Result<>(Error::NotFound("gated or placed"));
           }};
 }
 

@@ -18,6 +18,8 @@ class FactsFixture : public FlowFixture {
   kube::Result<> UseConfig(const ClusterConfigBuilder& config);
   // An ImageFacts object has the image.
   Condition IsStored(const std::string& image);
+  // The API server would create a pod of the image without a gate, or with one.
+  Condition IsPlaced(const std::string& image, bool placed = true);
 
   std::optional<inspection::DockerRegistry> registry_;
   std::string image_;

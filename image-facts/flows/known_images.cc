@@ -37,19 +37,6 @@ class KnownImagesFlow : public FactsFixture {
   ClusterConfigBuilder PlacingConfig() {
     return DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages);
   }
-  // The API server would create a pod of the image without a gate.
-  Condition IsPlaced(const std::string& image, bool placed = true) {
-    return {.name = image + (placed ? " is known" : " is not known"),
-            .holds = [image, placed](Scene& scene) -> Result<> {
-              Result<Json> pod =
-                  scene.CreateInADryRun(kPods, MakePod("probe").Image(image).Build());
-              if (!pod) return pod.error();
-              bool has_label = kube::Find(*pod, "metadata.labels")->contains(kPlaced);
-              if (has_label == IsGated(*pod))
-                return Error::Internal("placed and gated, or neither");
-              return has_label == placed ? Ok() : Result<>(Error::NotFound("gated or placed"));
-            }};
-  }
 };
 
 TEST_F(KnownImagesFlow, APodOfAKnownImageHasItsRequirementFromTheStart) {

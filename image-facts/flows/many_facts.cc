@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// As many facts as there can be: the webhook that places pods by them, and the cluster controller
+// that reads them at its start, stay far below their memory limits.
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "api/known_images.h"
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
+#include "e2e/cluster_harness/stop_programs.h"
+#include "image-facts/flows/facts_fixture.h"
+#include "image-facts/image_facts.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using image_facts::ImageFact;
+using image_facts::ImageFacts;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+// docs/reference.md, Limits.
+constexpr int kObjects = 16;
+constexpr int kPercent = 60;
+
+std::string NameOf(int object) { return "image-facts-" + std::to_string(object); }
+
+// An object of the largest size, of names that are as long as usual ones.
+ImageFacts Full(int object, const std::string& configuration, image_facts::Seconds now) {
+  ImageFacts full;
+  full.configuration = configuration;
+  placement::ImagePlatforms platforms;
+  platforms.platforms = {{"linux", "amd64"}, {"linux", "arm64"}};
+  auto shared = std::make_shared<const placement::ImagePlatforms>(std::move(platforms));
+  for (size_t i = 0; i < image_facts::kMaxFactsPerObject; ++i) {
+    std::string number = std::to_string(object * 10'000 + static_cast<int>(i) + 1'000'000);
+    full.facts.push_back({.image = "r.io/t/app:" + number,
+                          .digest = "sha256:" + std::string(57, 'a') + number,
+                          .platforms = shared,
+                          .read = now});
+  }
+  return full;
+}
+
+class ManyFactsFlow : public FactsFixture {
+ protected:
+  void TearDown() override {
+    for (int object = 0; object < kObjects; ++object) {
+      Result<> deleted =
+          cluster().Run(kube::DeleteObject(cluster().client(), kube::ResourceOf<ImageFacts>::value,
+                                           {cluster().operator_namespace(), NameOf(object)}));
+      EXPECT_TRUE(deleted || IsNotFound(deleted)) << deleted.error();
+    }
+    // The leader has them in memory.
+    Restart({{"cluster-controller", cluster().operator_namespace()}});
+    FactsFixture::TearDown();
+  }
+
+  void Restart(const std::vector<ProgramIn>& programs) {
+    Flow(scene(), "restart").Do(StopPrograms(programs)).Await(NoProcessOf(programs));
+    StartPrograms(programs);
+  }
+
+  // Replaces what is stored.
+  void StoreAll(const std::string& configuration) {
+    auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    for (int object = 0; object < kObjects; ++object) {
+      ImageFacts full = Full(object, configuration, now);
+      full.mutable_metadata()->set_name(NameOf(object));
+      full.mutable_metadata()->set_namespace_(cluster().operator_namespace());
+      kube::ObjectKey key = kube::KeyOf(full);
+      auto stored = cluster().Run(kube::Get<ImageFacts>(cluster().client(), key));
+      Result<> done = Ok();
+      if (stored) {
+        full.mutable_metadata()->set_resource_version(stored->metadata().resource_version());
+        done = cluster().Run(kube::Replace(cluster().client(), full));
+      } else {
+        auto created = cluster().Run(kube::Create(cluster().client(), full));
+        if (!created) done = created.error();
+      }
+      ASSERT_TRUE(done) << done.error();
+    }
+  }
+
+  void ExpectFarBelowLimit(const std::string& program, const std::string& what) {
+    std::vector<PodProcess*> processes =
+        TheProcessCluster().kubelet().OfProgram(program, cluster().operator_namespace());
+    EXPECT_FALSE(processes.empty()) << program;
+    for (PodProcess* process : processes) {
+      auto pid = process->pid();
+      ASSERT_TRUE(pid) << pid.error();
+      auto cost = CostOf(*pid);
+      ASSERT_TRUE(cost) << cost.error();
+      long limit_kb = process->memory_limit() / 1024;
+      std::cout << "figure: " << program << ", " << what << ": " << cost->rss_kb << " kB, at most "
+                << cost->peak_rss_kb << " kB of " << limit_kb << " kB" << std::endl;
+      EXPECT_LT(cost->peak_rss_kb, limit_kb * kPercent / 100) << program;
+    }
+  }
+};
+
+TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
+#ifdef BUILT_WITH_SANITIZER
+  GTEST_SKIP() << "a sanitizer build needs more memory";
+#endif
+  Result<> used =
+      UseConfig(DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages));
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "many facts");
+  flow.Do(Create(MakePod("first").Image(image_))).Await(IsStored(image_)).Await(IsPlaced(image_));
+  if (flow.failed()) return;
+  ExpectFarBelowLimit("webhook", "one fact");
+  kube::ListOptions options{.ns = cluster().operator_namespace()};
+  auto objects = cluster().Run(kube::List<ImageFacts>(cluster().client(), std::move(options)));
+  ASSERT_TRUE(objects) << objects.error();
+  ASSERT_FALSE(objects->items.empty());
+  StoreAll(objects->items.front().configuration);
+  const std::string last = Full(kObjects - 1, "", image_facts::Seconds()).facts.back().image;
+  flow.Await(IsPlaced(last));
+  ExpectFarBelowLimit("webhook", "all facts by a watch");
+
+  Restart({{"webhook", cluster().operator_namespace()},
+           {"cluster-controller", cluster().operator_namespace()}});
+  flow.Await(IsPlaced(last));
+  ExpectFarBelowLimit("webhook", "all facts by a list");
+  ExpectFarBelowLimit("cluster-controller", "all facts by a list");
+}
+
+}  // namespace
+}  // namespace e2e

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "api/known_images.h"
 #include "e2e/framework/flow_fixture.h"
 #include "e2e/framework/quota.h"
 #include "e2e/monitoring/metrics_reader.h"
@@ -211,6 +212,7 @@ TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   // Makes the webhooks of features run and have metrics.
   Result<> used =
       UseClusterConfig(DefaultClusterConfig()
+                           .Set("/spec/knownImages", api::kPlaceKnownImages)
                            .Set("/spec/plugins/schedulingPolicies/enabled", true)
                            .Set("/spec/plugins/ephemeralContainerWarnings/enabled", true));
   ASSERT_TRUE(used) << used.error();

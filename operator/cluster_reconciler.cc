@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "api/find_condition.h"
-#include "api/known_images.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
@@ -107,10 +106,6 @@ bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
   const api::ClusterPodPlacementConfigSpec& spec = config.spec;
   return !(spec.registries_config_map.empty() && spec.ca_bundle_config_map.empty() &&
            spec.global_pull_secret.empty());
-}
-
-bool PlacesKnownImages(const api::ClusterPodPlacementConfig& config) {
-  return config.spec.known_images == api::kPlaceKnownImages;
 }
 
 }  // namespace
@@ -322,7 +317,7 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
       RequestFromServiceCa(object.body);
   }
   bool current = MarkTemplates(objects, health);
-  places_ = PlacesKnownImages(config) && (places_ || (current && health.webhook.complete));
+  places_ = PlacesKnownImages(config.spec) && (places_ || (current && health.webhook.complete));
   upgrades_.SeeCluster(current && health.rolled_out());
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object), log);

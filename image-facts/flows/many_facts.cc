@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // As many facts as there can be: the webhook that places pods by them, and the cluster controller
 // that reads them at its start, stay far below their memory limits.
-#include <iostream>
 #include <string>
 #include <vector>
 
 #include "api/known_images.h"
-#include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/cluster_harness/process_cost.h"
+#include "e2e/cluster_harness/memory_use.h"
 #include "e2e/cluster_harness/stop_programs.h"
 #include "image-facts/flows/facts_fixture.h"
 #include "image-facts/image_facts.h"
@@ -24,7 +22,6 @@ using kube::Result;
 
 // docs/reference.md, Limits.
 constexpr int kObjects = 16;
-constexpr int kPercent = 60;
 
 std::string NameOf(int object) { return "image-facts-" + std::to_string(object); }
 
@@ -84,22 +81,6 @@ class ManyFactsFlow : public FactsFixture {
       ASSERT_TRUE(done) << done.error();
     }
   }
-
-  void ExpectFarBelowLimit(const std::string& program, const std::string& what) {
-    std::vector<PodProcess*> processes =
-        TheProcessCluster().kubelet().OfProgram(program, cluster().operator_namespace());
-    EXPECT_FALSE(processes.empty()) << program;
-    for (PodProcess* process : processes) {
-      auto pid = process->pid();
-      ASSERT_TRUE(pid) << pid.error();
-      auto cost = CostOf(*pid);
-      ASSERT_TRUE(cost) << cost.error();
-      long limit_kb = process->memory_limit() / 1024;
-      std::cout << "figure: " << program << ", " << what << ": " << cost->rss_kb << " kB, at most "
-                << cost->peak_rss_kb << " kB of " << limit_kb << " kB" << std::endl;
-      EXPECT_LT(cost->peak_rss_kb, limit_kb * kPercent / 100) << program;
-    }
-  }
 };
 
 TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
@@ -109,10 +90,11 @@ TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
   Result<> used =
       UseConfig(DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages));
   ASSERT_TRUE(used) << used.error();
+  const std::string& ops = cluster().operator_namespace();
   Flow flow(scene(), "many facts");
   flow.Do(Create(MakePod("first").Image(image_))).Await(IsStored(image_)).Await(IsPlaced(image_));
   if (flow.failed()) return;
-  ExpectFarBelowLimit("webhook", "one fact");
+  ExpectFarBelowLimit("webhook", ops, "with one fact");
   kube::ListOptions options{.ns = cluster().operator_namespace()};
   auto objects = cluster().Run(kube::List<ImageFacts>(cluster().client(), std::move(options)));
   ASSERT_TRUE(objects) << objects.error();
@@ -120,13 +102,13 @@ TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
   StoreAll(objects->items.front().configuration);
   const std::string last = Full(kObjects - 1, "", image_facts::Seconds()).facts.back().image;
   flow.Await(IsPlaced(last));
-  ExpectFarBelowLimit("webhook", "all facts by a watch");
+  ExpectFarBelowLimit("webhook", ops, "with all facts by a watch");
 
   Restart({{"webhook", cluster().operator_namespace()},
            {"cluster-controller", cluster().operator_namespace()}});
   flow.Await(IsPlaced(last));
-  ExpectFarBelowLimit("webhook", "all facts by a list");
-  ExpectFarBelowLimit("cluster-controller", "all facts by a list");
+  ExpectFarBelowLimit("webhook", ops, "with all facts by a list");
+  ExpectFarBelowLimit("cluster-controller", ops, "with all facts by a list");
 }
 
 }  // namespace

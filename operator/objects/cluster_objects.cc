@@ -65,14 +65,17 @@ DesiredObject ClusterBinding(std::string_view role, bool wanted, const OperandOp
 
 }  // namespace
 
+bool PlacesKnownImages(const api::ClusterPodPlacementConfigSpec& spec) {
+  return spec.known_images == api::kPlaceKnownImages;
+}
+
 DesiredObjects ClusterObjects(const api::ClusterPodPlacementConfigSpec& spec,
                               const OperandOptions& options) {
   const api::Operands operands = spec.operands.value_or(api::Operands());
-  const bool known_images = spec.known_images == api::kPlaceKnownImages;
   Operand controller =
       ClusterController(SizeOf(operands.controller, api::kControllerDefaults), options);
-  Operand webhook =
-      ClusterWebhook(SizeOf(operands.webhook, api::kWebhookDefaults), known_images, options);
+  Operand webhook = ClusterWebhook(SizeOf(operands.webhook, api::kWebhookDefaults),
+                                   PlacesKnownImages(spec), options);
   return {
       {kube::kConfigMaps, OperandSettings(options.ns, spec)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},

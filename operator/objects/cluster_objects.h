@@ -13,6 +13,9 @@
 
 namespace operator_ {
 
+// The webhook may place pods whose images are known (api/known_images.h).
+bool PlacesKnownImages(const api::ClusterPodPlacementConfigSpec& spec);
+
 // In the order of creation.
 DesiredObjects ClusterObjects(const api::ClusterPodPlacementConfigSpec& spec,
                               const OperandOptions& options);

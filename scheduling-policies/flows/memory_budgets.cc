@@ -3,15 +3,14 @@
 // stays below 60 % of its memory limit, and the pods of others are placed.
 #include <algorithm>
 #include <functional>
-#include <iostream>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "api/templates.h"
+#include "e2e/cluster_harness/memory_use.h"
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/cluster_harness/process_cost.h"
 #include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/own_nodes.h"
 #include "kube/client/typed.h"
@@ -45,7 +44,8 @@ constexpr int kVariables = 29;
 constexpr int kVariablesOfLarge = 250;
 // Reviews of a pod of 1 MB, which the webhook of ephemeral containers reads twice: old and new.
 constexpr int kReviews = 10;
-constexpr int kPercent = 60;
+
+constexpr char kFull[] = "with every budget full";
 
 // The ValidatingWebhookConfiguration of the plugin ephemeralContainerWarnings.
 constexpr char kWarnings[] = "multiarch-ephemeral-containers";
@@ -345,22 +345,6 @@ class MemoryBudgetsFlow : public PolicyFlow {
               return Ok();
             }};
   }
-  void ExpectFarBelowLimit(const std::string& program, const std::string& ns) {
-    std::vector<PodProcess*> processes = kubelet().OfProgram(program, ns);
-    EXPECT_FALSE(processes.empty()) << program;
-    for (PodProcess* process : processes) {
-      ASSERT_GT(process->memory_limit(), 0);
-      auto pid = process->pid();
-      ASSERT_TRUE(pid) << pid.error();
-      auto cost = CostOf(*pid);
-      ASSERT_TRUE(cost) << cost.error();
-      long limit_kb = process->memory_limit() / 1024;
-      std::cout << "figure: " << process->name() << " with every budget full: at most "
-                << cost->peak_rss_kb << " kB of " << limit_kb << " kB, "
-                << 100 * cost->peak_rss_kb / limit_kb << " %" << std::endl;
-      EXPECT_LT(cost->peak_rss_kb, limit_kb * kPercent / 100) << program;
-    }
-  }
 
   OwnNodes nodes_;
   std::vector<std::string> namespaces_;
@@ -410,14 +394,14 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   flow.Await(AllTemplatesRequire(), 240s);
   ListNodesTwice();
   ReviewLargePod();
-  ExpectFarBelowLimit("operator", ops);
+  ExpectFarBelowLimit("operator", ops, kFull);
   // Also those that warn about ephemeral containers: one program.
-  ExpectFarBelowLimit("cluster-controller", ops);
+  ExpectFarBelowLimit("cluster-controller", ops, kFull);
   // Also those of policies: one program.
-  ExpectFarBelowLimit("webhook", ops);
+  ExpectFarBelowLimit("webhook", ops, kFull);
   for (const std::string& ns : greedy_) {
-    ExpectFarBelowLimit("shard", ns);
-    ExpectFarBelowLimit("webhook", ns);
+    ExpectFarBelowLimit("shard", ns, kFull);
+    ExpectFarBelowLimit("webhook", ns, kFull);
   }
 }
 

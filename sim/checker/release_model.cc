@@ -122,8 +122,7 @@ class Judge {
     if (!of_cluster.empty() && !yields)
       sources.push_back({"ClusterPodPlacementConfig", std::move(of_cluster)});
     PreferenceAnswer answer = Prefer(before, sources);
-    answer.no_sources = false;
-    if (sources.empty() && !answer.has_any) answer.no_sources = true;
+    answer.no_sources = sources.empty() && !answer.has_any;
     return DiffersFrom(answer, before, change_.after);
   }
 

@@ -17,6 +17,8 @@ inline constexpr std::array<std::string_view, 2> kKnownImages = {kGateKnownImage
 // On a pod that was placed when it was created. The value is empty, or kYieldsToNamespace.
 inline constexpr std::string_view kPlacedAtCreationLabel =
     "multiarch.openshift.io/placed-at-creation";
+// On a pod that a policy has placed: the images of its containers then, separated by commas.
+inline constexpr std::string_view kPlacedForAnnotation = "multiarch.openshift.io/placed-for";
 // The cluster's preferences in the pod are not for pods to which a PodPlacementConfig gives some:
 // the shard decides.
 inline constexpr std::string_view kYieldsToNamespace = "yields-to-namespace";

@@ -82,7 +82,7 @@ MAIN_ALLOWED = {
     "cluster-controller": {
         "scheduling-policies", "templates", "ephemeral-containers", "image-facts"
     },
-    "operator": {"scheduling-policies", "ephemeral-containers"},
+    "operator": {"scheduling-policies", "ephemeral-containers", "image-facts"},
     "webhook": {"scheduling-policies", "image-facts"},
 }
 

@@ -24,9 +24,9 @@ DEFINE_int32(connections, 16, "Concurrent calls that create pods.");
 DEFINE_int32(rate, 50, "New pods per second in the scenarios with a steady rate.");
 DEFINE_int32(steady_seconds, 10, "Duration of the scenarios with a steady rate.");
 DEFINE_int32(waiting_pods, 5000, "Pods that wait for a registry that does not respond.");
-DEFINE_string(gatings, "Webhook,Policy,Known",
-              "Values of spec.gating in the rounds, or Known for knownImages: PlaceAtCreation; the "
-              "other suites have the first.");
+DEFINE_string(gatings, "Webhook,Policy,Known,KnownByPolicy",
+              "Values of spec.gating in the rounds, or one of Known and KnownByPolicy, for "
+              "knownImages: PlaceAtCreation; the other suites have the first.");
 DEFINE_string(scenarios, "", "The names of the scenarios to run; all if empty.");
 DEFINE_string(suite, "rounds", "rounds, rest or growth.");
 DEFINE_int32(rest_seconds, 60, "How long the processes are observed with nothing to do.");
@@ -138,8 +138,10 @@ class Benchmark {
         Result<> done = RunOne(scenario, kFloor, {{"round", round}});
         if (!done) return done;
       }
-      if (gating == kKnownImages && !scenario.with_known_images) continue;
-      if (gating == kKnownImages && scenario.gates == 1) {
+      const bool known = PlacesKnownImages(gating);
+      if (known && !scenario.with_known_images) continue;
+      if (gating == kKnownImagesByPolicy && scenario.gates == 2) continue;
+      if (known && scenario.gates == 1) {
         Result<> done = RunOne(scenario, kBare, {{"round", round}});
         if (!done) return done;
       }

@@ -81,15 +81,15 @@ Result<> PodsHarness::CountEventsOfPods() {
 
 Result<> PodsHarness::SwitchTo(const std::string& gating) {
   if (gating == gating_) return Ok();
-  const bool known = gating == kKnownImages;
+  const bool known = PlacesKnownImages(gating);
+  const bool by_policy = gating == api::kGatingByPolicy || gating == kKnownImagesByPolicy;
   Json patch = {{"spec",
-                 {{"gating", known ? api::kGatingByWebhook : gating},
+                 {{"gating", by_policy ? api::kGatingByPolicy : api::kGatingByWebhook},
                   {"knownImages", known ? api::kPlaceKnownImages : api::kGateKnownImages}}}};
   auto patched = cluster_.Run(kube::PatchObject(*client_, e2e::kClusterConfigs,
                                                 {"", std::string(api::kClusterConfigName)},
                                                 kube::kMergePatch, std::move(patch)));
   if (!patched) return patched.error().Prefix("spec.gating");
-  bool by_policy = gating == api::kGatingByPolicy;
   for (auto deadline = cluster_.clock().Now() + kSwitchTimeout;; cluster_.Pause(250ms)) {
     Result<bool> switched =
         IsEmpty(by_policy ? e2e::kMutatingWebhookConfigurations : kube::kMutatingAdmissionPolicies);
@@ -354,7 +354,9 @@ Result<> PodsHarness::AwaitGates(const std::string& ns, int gates) {
     }
     bool cluster = found.find(api::kClusterGate) != std::string::npos;
     bool local = found.find(api::kLocalGate) != std::string::npos;
-    bool all = cluster == (gating_ != kKnownImages) && local == (gates == 2);
+    // A policy places none where a PodPlacementConfig may change pods.
+    const bool placed = gating_ == kKnownImages || (gating_ == kKnownImagesByPolicy && gates == 1);
+    bool all = cluster != placed && local == (gates == 2);
     missing = "a new pod has the gates " + found;
     Result<Ungated> ungated =
         cluster_.Run(benchmarks::AwaitUngated(*client_, cluster_.clock(), ns, 20s));

@@ -22,8 +22,13 @@ inline constexpr const char* kNoGates = "bare";
 inline constexpr const char* kOneGate = "one-gate";      // only the cluster gate
 inline constexpr const char* kBothGates = "both-gates";  // has a PodPlacementConfig
 
-// For SwitchTo(): gating by webhook, with knownImages: PlaceAtCreation.
+// For SwitchTo(): gating by webhook or policy, with knownImages: PlaceAtCreation.
 inline constexpr const char* kKnownImages = "Known";
+inline constexpr const char* kKnownImagesByPolicy = "KnownByPolicy";
+
+inline bool PlacesKnownImages(std::string_view gating) {
+  return gating == kKnownImages || gating == kKnownImagesByPolicy;
+}
 
 struct PodsOptions {
   int pods = 0;
@@ -48,8 +53,8 @@ class PodsHarness {
 
   // Creates the namespaces and configs, and waits until new pods get their gates and lose them.
   kube::Result<> Configure();
-  // Sets spec.gating to `gating`, or see kKnownImages, and waits until new pods are gated so, and
-  // nothing of another kind is left.
+  // Sets spec.gating to `gating`, or see PlacesKnownImages(), and waits until new pods are gated
+  // so, and nothing of another kind is left.
   kube::Result<> SwitchTo(const std::string& gating);
   // The gating in use.
   const std::string& gating() const { return gating_; }

@@ -114,8 +114,8 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
                                      OperandStore& store, GatingPolicyProber& prober,
                                      WebhookProber& webhook_prober, UpgradeQueue& upgrades,
-                                     kube::EventRecorder& events, OfFeatures features,
-                                     ClusterTiming timing)
+                                     KnownImages* known_images, kube::EventRecorder& events,
+                                     OfFeatures features, ClusterTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -128,6 +128,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       prober_(prober),
       webhook_prober_(webhook_prober),
       upgrades_(upgrades),
+      known_images_(known_images),
       events_(events),
       features_(std::move(features)),
       timing_(timing),
@@ -357,12 +358,21 @@ GatingObjects ClusterReconciler::GatingOf(const Config& config,
                 [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
   // Most clusters have no policies and want none.
   if (!gating.by_policy && gating.stored_policies.empty()) return gating;
-  gating.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
+  gating.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_,
+                                          KnownImagesOf(config));
   DesiredObjects local = LocalGatingPolicy(config.spec.excluded_scheduler_names, options_);
   for (DesiredObject& policy : local) gating.policies.push_back(std::move(policy));
   gating.webhook = OfWebhook(objects, names_.webhook);
   gating.webhook.insert(gating.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
   return gating;
+}
+
+KnownTable ClusterReconciler::KnownImagesOf(const Config& config) const {
+  if (known_images_ == nullptr) return {};
+  ObjectKey webhook{"", names_.webhook_configuration};
+  bool by_policy_alone = config.spec.gating == api::kGatingByPolicy &&
+                         !store_.Get(kube::kMutatingWebhookConfigurations, webhook);
+  return known_images_->Table(by_policy_alone ? &config : nullptr);
 }
 
 Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,

@@ -29,6 +29,7 @@
 #include "operator/controller_outage.h"
 #include "operator/gating/gating_policy_prober.h"
 #include "operator/gating/scope_gating.h"
+#include "operator/known_images.h"
 #include "operator/named_objects.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
@@ -70,11 +71,12 @@ class ClusterReconciler final : public kube::Reconciler {
     std::function<std::vector<FeatureCondition>()> conditions;
   };
 
-  // The references outlive this.
+  // The references outlive this. `known_images` may be null.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                     const ConfigStore& configs, OperandStore& store, GatingPolicyProber& prober,
                     WebhookProber& webhook_prober, UpgradeQueue& upgrades,
-                    kube::EventRecorder& events, OfFeatures features, ClusterTiming timing = {});
+                    KnownImages* known_images, kube::EventRecorder& events, OfFeatures features,
+                    ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -95,6 +97,9 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
   // What can add the cluster gate. `objects`: ClusterObjects().
   GatingObjects GatingOf(const Config& config, const DesiredObjects& objects) const;
+  // The images with which the policy places pods; none while the webhook may be called, too, which
+  // would set the labels of a pod that its author has placed.
+  KnownTable KnownImagesOf(const Config& config) const;
   // Writes and removes what gates pods, except the webhook, whose CA bundle is `ca_bundle`.
   kube::Async<> ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,
                             std::string ca_bundle, OperandHealth& health, const std::string& log);
@@ -128,6 +133,7 @@ class ClusterReconciler final : public kube::Reconciler {
   GatingPolicyProber& prober_;
   WebhookProber& webhook_prober_;
   UpgradeQueue& upgrades_;
+  KnownImages* known_images_;
   kube::EventRecorder& events_;
   OfFeatures features_;
   ClusterTiming timing_;

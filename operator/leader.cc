@@ -66,6 +66,9 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       gating_pacer_(clock, options_.gating),
       events_(client, clock, {.component = std::string(kManagedBy)}),
       upgrades_(clock, options_.upgrades),
+      known_images_(options_.new_known_images
+                        ? options_.new_known_images(client, clock, options_.operands.ns)
+                        : nullptr),
       gating_prober_(
           client, clock, options_.operands, [this] { return WantsGatingByPolicy(configs_); },
           store_),
@@ -73,7 +76,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_,
                         gating_prober_, webhook_prober_, upgrades_, events_, options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, gating_prober_,
-                          webhook_prober_, upgrades_, events_,
+                          webhook_prober_, upgrades_, known_images_.get(), events_,
                           {.remains = [this] { return RemainsOfFeatures(); },
                            .conditions = [this] { return ConditionsOfFeatures(); }},
                           options_.cluster_timing),
@@ -102,6 +105,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   namespaces_.OnNamespace([this](const std::string& ns) {
     if (configs_.Has(ns)) On(Event::kNamespace, ns);
   });
+  if (known_images_) known_images_->OnChange([this] { On(Event::kKnownImages); });
   upgrades_.OnTurn([this](const std::string& ns) { On(Event::kUpgradeTurn, ns); });
   upgrades_.OnProgress([this] { OnUpgrade(); });
   gating_prober_.OnAsked([this] { On(Event::kGatingProofAsked); });
@@ -163,6 +167,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   namespaces_.Start(tasks);
   for (FeatureRun& run : features_) run.term->Start(tasks);
   store_.Start(tasks);
+  if (known_images_) known_images_->Start(tasks);
   own_webhooks_reconciler_.Start(tasks);
   tasks.Spawn("events", events_.Run());
   Result<> configs_synced = co_await configs_.WaitForSync();

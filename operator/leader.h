@@ -25,6 +25,7 @@
 #include "operator/config_store.h"
 #include "operator/feature.h"
 #include "operator/gating/gating_policy_prober.h"
+#include "operator/known_images.h"
 #include "operator/namespaces.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
@@ -55,6 +56,8 @@ struct LeaderOptions {
   UpgradeOptions upgrades;
   // How long the progress of an upgrade waits to be written into the status.
   std::chrono::milliseconds upgrade_report{5'000};
+  // May be empty.
+  NewKnownImages new_known_images;
   // Observes the shards' controller for metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
@@ -109,6 +112,8 @@ class Leader final : public kube::Term {
   Pacer gating_pacer_;
   kube::EventRecorder events_;
   UpgradeQueue upgrades_;
+  // Null: no policy places pods.
+  std::unique_ptr<KnownImages> known_images_;
   GatingPolicyProber gating_prober_;
   WebhookProber webhook_prober_;
   ShardReconciler shard_reconciler_;

@@ -12,6 +12,7 @@
 #include "api/user_agent.h"
 #include "api/version.h"
 #include "ephemeral-containers/operator/warning_feature.h"
+#include "image-facts/policy/hot_images.h"
 #include "kube/program/program.h"
 #include "kube/server/metrics_server.h"
 #include "operator/feature.h"
@@ -62,7 +63,7 @@ kube::Async<> Serve(kube::Program& program) {
   features.push_back(NewWarningFeature());  // ephemeral-containers/
 
   // Health and metrics start first and stop last, so the kubelet always gets an answer.
-  Replica replica(program, std::move(*options), features);
+  Replica replica(program, std::move(*options), features, image_facts::NewHotImages);
   done = program.StartOps(kube::PublicMetrics(program.metrics()));
   if (!done) co_return done;
   co_return co_await replica.Run();

@@ -34,10 +34,12 @@ constexpr kube::Duration kStopLeadingWithin = 1s;
 
 }  // namespace
 
-Replica::Replica(kube::Program& program, OperatorOptions options, const Features& features)
+Replica::Replica(kube::Program& program, OperatorOptions options, const Features& features,
+                 NewKnownImages new_known_images)
     : program_(program),
       options_(std::move(options)),
       features_(features),
+      new_known_images_(std::move(new_known_images)),
       teardown_(program.client(), program.clock(), options_.operands.ns),
       certificate_(program.client(), program.clock(), options_.operands.ns, options_.cert_dir,
                    options_.operands.certificate_validity),
@@ -129,6 +131,7 @@ boost::asio::awaitable<void> Replica::Lead() {
   LeaderOptions options{.operands = options_.operands,
                         .upgrades = {.at_a_time = options_.shard_upgrades,
                                      .order_seed = std::to_string(kube::RandomSeed())},
+                        .new_known_images = new_known_images_,
                         .shard_observer = &shard_metrics_,
                         .cluster_observer = &cluster_metrics_,
                         .operand_metrics = &operand_metrics_};

@@ -16,6 +16,7 @@
 #include "operator/announcements/announcer.h"
 #include "operator/certificates/own_certificate.h"
 #include "operator/feature.h"
+#include "operator/known_images.h"
 #include "operator/options.h"
 #include "operator/status/operand_metrics.h"
 #include "operator/teardown/own_namespace_teardown.h"
@@ -26,7 +27,8 @@ namespace operator_ {
 class Replica {
  public:
   // `program` and `features` outlive this. Adds the readiness check "webhooks".
-  Replica(kube::Program& program, OperatorOptions options, const Features& features);
+  Replica(kube::Program& program, OperatorOptions options, const Features& features,
+          NewKnownImages new_known_images);
 
   // Until the process has to stop, and all tasks of the program have ended. Call it once, after
   // StartOps(). Errors: of the addresses; kCancelled if the process had to stop before it served.
@@ -45,6 +47,7 @@ class Replica {
   kube::Program& program_;
   OperatorOptions options_;
   const Features& features_;
+  NewKnownImages new_known_images_;
   kube::Notifier teardown_due_;
   OwnNamespaceTeardown teardown_;
   OwnCertificate certificate_;

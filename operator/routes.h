@@ -30,6 +30,7 @@ enum class Event {
   kShardSpec,          // also: what concerns the shards
   kGatingSupport,      // whether the API server can gate by policy
   kGatingProofAsked,   // a scope waits for the proof that the API server gates by policy
+  kKnownImages,        // with which images a policy places pods
   kClusterProven,      // the API server gates the cluster's pods by policy
   kProbeFollowed,      // there are more webhooks to probe
   kClusterReach,       // whether the API server can call the cluster's webhook
@@ -93,6 +94,7 @@ inline constexpr Route kRoutes[] = {
     {Event::kGatingSupport, Target::kCluster},
     {Event::kGatingSupport, Target::kAllShards},
     {Event::kGatingProofAsked, Target::kGating},
+    {Event::kKnownImages, Target::kCluster},
     {Event::kClusterProven, Target::kCluster},
     {Event::kProbeFollowed, Target::kProbes},
     {Event::kClusterReach, Target::kCluster},

@@ -9,13 +9,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
+#include <memory>
 #include <sstream>
 
 #include "api/excluded_namespaces.h"
+#include "api/known_images.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/flows/gating_cases.h"
 #include "e2e/framework/flow_fixture.h"
+#include "image-facts/policy/make_known_table.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -110,16 +113,17 @@ class GatingPoliciesFlow : public FlowFixture {
   // Writes the policies and `configs` of namespace `ns`, and waits until the API server applies the
   // policies.
   void WritePolicies(const ClusterConfigBuilder& cluster_config,
-                     const std::vector<ConfigBuilder>& configs, Scene& of_policies) {
+                     const std::vector<ConfigBuilder>& configs, Scene& of_policies,
+                     const operator_::KnownTable& known = {},
+                     std::vector<std::string> preferring = {}) {
     api::ClusterPodPlacementConfig config = cluster_config;
     ASSERT_TRUE(config.problems.empty());
     const std::string& ns = of_policies.ns();
     for (const ConfigBuilder& one : configs) {
       Flow(of_policies, "configs").Do(Create(one));
     }
-    std::vector<std::string> preferring;
     if (!configs.empty()) preferring.push_back(ns);
-    Write(operator_::ClusterGatingPolicies(config, preferring, Options()));
+    Write(operator_::ClusterGatingPolicies(config, preferring, Options(), known));
     Write(operator_::LocalGatingPolicy(config.spec.excluded_scheduler_names, Options()));
     // The API server may still apply the probe of the test before.
     std::string hash = scene().ns();
@@ -270,6 +274,193 @@ TEST_F(GatingPoliciesFlow, ReservedNamespacesAreNotGated) {
     EXPECT_EQ(GatesOf(created), "") << ns;
     EXPECT_FALSE(created["metadata"].contains("labels")) << ns;
   }
+}
+
+image_facts::KnownImage Known(std::string image, std::vector<std::string> architectures) {
+  placement::ImagePlatforms platforms;
+  for (std::string& architecture : architectures)
+    platforms.platforms.push_back({"linux", std::move(architecture)});
+  return {std::move(image), std::make_shared<const placement::ImagePlatforms>(platforms)};
+}
+
+const std::string kDigest = "@sha256:" + std::string(64, 'a');
+
+// What decides about images in the flows below.
+operator_::KnownTable TableFor(const ClusterConfigBuilder& config) {
+  std::vector<image_facts::KnownImage> images = {
+      Known("docker.io/library/nginx:1", {"amd64", "arm64"}), Known("r.io/z:1", {"amd64", "s390x"}),
+      Known("r.io/arm" + kDigest, {"arm64"})};
+  // As many as a table can have.
+  for (int i = 0; i < 900; ++i)
+    images.push_back(Known("registry.example.com/some-team/application-" + std::to_string(i) + ":1",
+                           {"amd64", "arm64"}));
+  return image_facts::MakeKnownTable(images, config);
+}
+
+PodBuilder PodOf(std::initializer_list<std::string> images) {
+  PodBuilder pod = MakePod("a");
+  for (const std::string& image : images) pod.Image(image);
+  return pod;
+}
+
+Json InitContainers(const std::string& image) {
+  return Json::array({{{"name", "init"}, {"image", image}}});
+}
+
+Json Gates(std::string_view gate) { return Json::array({{{"name", gate}}}); }
+
+// The values of the one required term; null if there is another requirement, or none.
+Json Required(const Json& pod) {
+  const Json* terms =
+      kube::Find(pod,
+                 "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+                 "nodeSelectorTerms");
+  if (terms == nullptr || terms->size() != 1 || (*terms)[0]["matchExpressions"].size() != 1)
+    return Json();
+  return (*terms)[0]["matchExpressions"][0]["values"];
+}
+
+bool IsPlacedAtCreation(const Json& pod) {
+  return pod["metadata"].contains("labels") &&
+         pod["metadata"]["labels"].contains(std::string(api::kPlacedAtCreationLabel));
+}
+
+TEST_F(GatingPoliciesFlow, PodsOfKnownImagesArePlaced) {
+  auto by_policies = NamespaceForPolicies("policies");
+  ASSERT_TRUE(by_policies);
+  ClusterConfigBuilder config =
+      MakeClusterConfig().ForNamespaces(kSceneLabel, kByPolicies).Prefer("arm64", 5);
+  WritePolicies(config, {}, *by_policies, TableFor(config));
+  const Json amd64 = {"amd64"}, arm64 = {"arm64"}, both = {"amd64", "arm64"};
+  PodBuilder many = MakePod("a");
+  for (int i = 0; i < 32; ++i) many.Image("registry.example.com/some-team/application-7:1");
+  PodBuilder busy = PodOf({"nginx:1"});
+  for (int i = 0; i < 30; ++i)
+    busy.Label("team/" + std::to_string(i), "x").Annotation("note/" + std::to_string(i), "x");
+  const std::vector<std::pair<Json, Json>> pods = {
+      {PodOf({"nginx:1"}).Build(), both},
+      {PodOf({"docker.io/library/nginx:1"}).Build(), both},
+      {PodOf({"nginx:1", "r.io/z:1"}).Build(), amd64},
+      {PodOf({"nginx:1"}).Set("/spec/initContainers", InitContainers("r.io/z:1")).Build(), amd64},
+      {PodOf({"r.io/arm" + kDigest}).Set("/spec/containers/0/imagePullPolicy", "Always").Build(),
+       arm64},
+      {many.Build(), both},
+      {busy.Build(), both},
+      {PodOf({"nginx:1"}).NodeSelector("disk", "ssd").Build(), both},
+      {PodOf({"nginx:1"})
+           .Set("/spec/volumes", Json::array({{{"name", "v"}, {"emptyDir", Json::object()}}}))
+           .Build(),
+       both},
+      {PodOf({"nginx:1"})
+           .Set("/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution",
+                Json::array({{{"topologyKey", "zone"}}}))
+           .Build(),
+       both},
+  };
+  for (const auto& [pod, required] : pods) {
+    Json created = Created(by_policies->ns(), pod);
+    EXPECT_EQ(Required(created), required) << created;
+    EXPECT_EQ(GatesOf(created), "") << created;
+    EXPECT_TRUE(IsPlacedAtCreation(created)) << created;
+    const Json labels = pod["metadata"].value("labels", Json::object());
+    for (const auto& [key, value] : labels.items())
+      EXPECT_EQ(created["metadata"]["labels"][key], value);
+    // A copy of it stays as it is.
+    Json copy = created;
+    Json again = Created(by_policies->ns(), copy);
+    EXPECT_EQ(GatesOf(again), "");
+    EXPECT_EQ(again["spec"]["affinity"], created["spec"]["affinity"]);
+    EXPECT_EQ(again["metadata"]["labels"], created["metadata"]["labels"]);
+    // One with another image gets the gate.
+    copy["spec"]["containers"][0]["image"] = "unknown:1";
+    again = Created(by_policies->ns(), copy);
+    EXPECT_EQ(GatesOf(again), "c");
+    EXPECT_FALSE(IsPlacedAtCreation(again));
+  }
+}
+
+// Injects a container, as a webhook or a policy of others does, before or after the pod was placed.
+TEST_F(GatingPoliciesFlow, APlacedPodThatGetsAnotherImageIsGated) {
+  auto by_policies = NamespaceForPolicies("policies");
+  ASSERT_TRUE(by_policies);
+  operator_::DesiredObjects injector = operator_::GatingProbe("x", Options());
+  for (size_t i : {0, 1}) injector[i].body["metadata"]["name"] = "injector";
+  Json& spec = injector[0].body["spec"];
+  spec["matchConstraints"]["resourceRules"][0]["resources"] = {"pods"};
+  spec["matchConstraints"]["resourceRules"][0]["apiGroups"] = {""};
+  spec["matchConditions"] = {
+      {{"name", "once"}, {"expression", "size(object.spec.containers) == 1"}}};
+  spec["mutations"][0]["jsonPatch"]["expression"] =
+      "[JSONPatch{op: 'add', path: '/spec/containers/-', value: {'name': 'injected', 'image': "
+      "'unknown:1'}}]";
+  injector[1].body["spec"]["policyName"] = "injector";
+  injector[1].body["spec"]["matchResources"]["namespaceSelector"] = {
+      {"matchLabels", {{kSceneLabel, kByPolicies}}}};
+  injector[1].body["spec"]["matchResources"]["objectSelector"] = {
+      {"matchLabels", {{"inject", "x"}}}};
+  Write(injector);
+  ClusterConfigBuilder config = MakeClusterConfig().ForNamespaces(kSceneLabel, kByPolicies);
+  WritePolicies(config, {}, *by_policies, TableFor(config));
+  Json pod = PodOf({"nginx:1"}).Label("inject", "x").Build();
+  Json created = Created(by_policies->ns(), pod);
+  EXPECT_EQ(created["spec"]["containers"].size(), 2u) << created;
+  EXPECT_EQ(GatesOf(created), "c") << created;
+  EXPECT_FALSE(IsPlacedAtCreation(created)) << created;
+  // If it was placed before, the cluster controller narrows what it requires.
+  const Json label = created["metadata"]["labels"][std::string(api::kNodeAffinityLabel)];
+  EXPECT_EQ(label, Required(created).is_null() ? "not-set" : "set") << created;
+}
+
+// An expression that fails would leave the pod without a gate.
+TEST_F(GatingPoliciesFlow, WhateverIsNotKnownIsGated) {
+  auto by_policies = NamespaceForPolicies("policies");
+  auto configured = NamespaceForPolicies("configured");
+  ASSERT_TRUE(by_policies && configured);
+  ClusterConfigBuilder config = MakeClusterConfig().ForNamespaces(kSceneLabel, kByPolicies);
+  WritePolicies(config, {}, *by_policies, TableFor(config), {configured->ns()});
+  PodBuilder many = MakePod("a"), labelled = PodOf({"nginx:1"});
+  for (int i = 0; i < 33; ++i) {
+    many.Image("nginx:1");
+    labelled.Label("team/" + std::to_string(i), "x");
+  }
+  const std::string arch(api::kArchLabel);
+  const std::vector<Json> pods = {
+      PodOf({"nginx"}).Build(),
+      PodOf({"nginx:2"}).Build(),
+      PodOf({"nginx:1", "nginx:2"}).Build(),
+      PodOf({"nginx:1"}).Set("/spec/initContainers", InitContainers("nginx:2")).Build(),
+      PodOf({"r.io/z:1", "r.io/arm" + kDigest}).Build(),
+      PodOf({std::string(600, 'a')}).Build(),
+      PodOf({"nginx:1"}).Set("/spec/containers/0/imagePullPolicy", "Always").Build(),
+      PodOf({"nginx:1"}).Set("/spec/containers/0/imagePullPolicy", "Never").Build(),
+      PodOf({"nginx:1"}).Set("/spec/os", {{"name", "linux"}}).Build(),
+      PodOf({"nginx:1"}).NodeSelector("kubernetes.io/os", "linux").Build(),
+      PodOf({"nginx:1"})
+          .Set("/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/"
+               "nodeSelectorTerms",
+               Json::array({{{"matchExpressions",
+                              Json::array({{{"key", "disk"}, {"operator", "Exists"}}})}}}))
+          .Build(),
+      PodOf({"nginx:1"})
+          .Set("/spec/volumes",
+               Json::array({{{"name", "v"}, {"image", {{"reference", "nginx:1"}}}}}))
+          .Build(),
+      PodOf({"nginx:1"}).Set("/spec/schedulingGates", Gates("example.com/other")).Build(),
+      PodOf({"nginx:1"}).Set("/spec/schedulingGates", Gates(api::kClusterGate)).Build(),
+      PodOf({"nginx:1"}).Label(std::string(api::kNodeAffinityLabel), "set").Build(),
+      PodOf({"nginx:1"}).Annotation("multiarch.openshift.io/x", "set").Build(),
+      PodOf({"nginx:1"}).Label(std::string(api::kPlacedAtCreationLabel), "").Build(),
+      many.Build(),
+      labelled.Build(),
+  };
+  for (const Json& pod : pods) {
+    Json created = Created(by_policies->ns(), pod);
+    EXPECT_EQ(GatesOf(created), "c") << created;
+    EXPECT_FALSE(IsPlacedAtCreation(created)) << created;
+  }
+  Json known = PodOf({"nginx:1"}).Build();
+  EXPECT_EQ(GatesOf(Created(by_policies->ns(), known)), "");
+  EXPECT_EQ(GatesOf(Created(configured->ns(), known)), "c");
 }
 
 // Each pod of the cluster pays for a policy, but not for the configs of other namespaces.

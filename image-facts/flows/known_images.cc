@@ -34,6 +34,20 @@ Condition WasGated(const std::string& pod, bool wanted = true) {
 
 class KnownImagesFlow : public FactsFixture {
  protected:
+  // Labels, affinity and tolerations of `placed` are those of the pod `gated`.
+  Condition IsAsIfGated(const std::string& placed, const std::string& gated) {
+    return OfPod(placed, "is as if it had been gated", [this, gated](const Json& pod) {
+      const Json& other = scene().pods().Find(gated)->last();
+      Json labels = pod["metadata"]["labels"];
+      Json expected = other["metadata"]["labels"];
+      labels.erase(kPlaced);
+      labels.erase(std::string(api::kClusterGateLabel));
+      expected.erase(std::string(api::kClusterGateLabel));
+      return labels == expected && pod["spec"]["affinity"] == other["spec"]["affinity"] &&
+             pod["spec"]["tolerations"] == other["spec"]["tolerations"];
+    });
+  }
+
   ClusterConfigBuilder PlacingConfig() {
     return DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages);
   }
@@ -51,18 +65,7 @@ TEST_F(KnownImagesFlow, APodOfAKnownImageHasItsRequirementFromTheStart) {
       .Await(Requires("placed", {"s390x"}))
       .Await(Prefers("placed", {{"s390x", 10}}))
       .Check(WasGated("placed", false))
-      .Await(OfPod("placed", "is as if it had been gated",
-                   [&](const Json& pod) {
-                     const Json& gated = scene().pods().Find("gated")->last();
-                     Json labels = pod["metadata"]["labels"];
-                     Json expected = gated["metadata"]["labels"];
-                     labels.erase(kPlaced);
-                     labels.erase(std::string(api::kClusterGateLabel));
-                     expected.erase(std::string(api::kClusterGateLabel));
-                     return labels == expected &&
-                            pod["spec"]["affinity"] == gated["spec"]["affinity"] &&
-                            pod["spec"]["tolerations"] == gated["spec"]["tolerations"];
-                   }))
+      .Await(IsAsIfGated("placed", "gated"))
       // An image that no pod had yet.
       .Do(Create(MakePod("mixed").Image(image_).Image(Image("demo/multi:1"))))
       .Await(WasGated("mixed"));
@@ -106,6 +109,30 @@ TEST_F(KnownImagesFlow, WhereAConfigMayChangeThePodItIsGated) {
                             std::string::npos;
                    }))
       .Never(ClusterGateRemovedBeforeLocal());
+}
+
+// The API server places the pods itself.
+TEST_F(KnownImagesFlow, WithoutWebhooksAPolicyPlacesThem) {
+  ClusterConfigBuilder config = PlacingConfig().Prefer("s390x", 10).Set("/spec/gating", "Policy");
+  Result<> used = UseConfig(config);
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "known images are placed by policy");
+  flow.Do(Create(MakePod("gated").Image(image_)))
+      .Await(WasGated("gated"))
+      .Await(Requires("gated", {"s390x"}))
+      .Await(IsPlaced(image_))
+      .Do(Create(MakePod("placed").Image(image_)))
+      .Await(IsAsIfGated("placed", "gated"))
+      .Check(WasGated("placed", false))
+      // Until no policy has the image, the first config of the namespace is not stored.
+      .Do(Create(MakeConfig("prefers").Prefer("s390x", 70)))
+      .Do(Create(MakePod("preferring").Image(image_)))
+      .Await(WasGated("preferring"))
+      .Await(Prefers("preferring", {{"s390x", 70}}))
+      .Check(Requires("preferring", {"s390x"}));
+  used = UseConfig(DefaultClusterConfig().Set("/spec/gating", "Policy"));
+  ASSERT_TRUE(used) << used.error();
+  flow.Await(IsPlaced(image_, /*placed=*/false));
 }
 
 TEST_F(KnownImagesFlow, SwitchedOffAllPodsAreGated) {

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "image-facts/newest_configuration.h"
 #include "image-facts/timing.h"
 #include "inspection/base/reference.h"
-#include "kube/types/version_number.h"
 
 namespace image_facts {
 namespace {
@@ -29,19 +29,6 @@ size_t FactWatch::size() const {
   size_t facts = 0;
   objects_.ForEach([&](const FactIndex& index) { facts += index.size(); });
   return facts;
-}
-
-std::string FactWatch::Configuration() const {
-  uint64_t newest = 0;
-  std::string configuration;
-  objects_.ForEach([&](const FactIndex& index) {
-    if (uint64_t version = kube::VersionNumber(index.metadata().resource_version());
-        version >= newest) {
-      newest = version;
-      configuration = index.configuration();
-    }
-  });
-  return configuration;
 }
 
 std::variant<placement::SharedPlatforms, NotKnown> FactWatch::Find(
@@ -69,7 +56,7 @@ std::variant<placement::CommonPlatforms, NotKnown> FactWatch::PlatformsOf(
   if (!current()) return NotKnown::kNotCurrent;
   const std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
   if (images.empty() || images.size() > kMaxImages) return NotKnown::kOfNoRegistry;
-  const std::string configuration = Configuration();
+  const std::string configuration = NewestConfiguration(objects_);
   std::vector<placement::SharedPlatforms> known;
   for (const placement::ContainerImage& image : images) {
     if (image.only_volume || image.never_pull) return NotKnown::kOfNoRegistry;

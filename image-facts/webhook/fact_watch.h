@@ -51,8 +51,6 @@ class FactWatch {
   // Of the image under this configuration.
   std::variant<placement::SharedPlatforms, NotKnown> Find(const placement::ContainerImage& image,
                                                           const std::string& configuration) const;
-  // Of the object that was written last: facts of others, until they are written too, do not count.
-  std::string Configuration() const;
 
   kube::Clock& clock_;
   kube::Informer<FactIndex> objects_;

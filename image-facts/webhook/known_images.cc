@@ -1,29 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image-facts/webhook/known_images.h"
 
+#include <optional>
 #include <utility>
 #include <variant>
 
-#include "api/known_images.h"
 #include "api/names.h"
+#include "image-facts/by_config.h"
 #include "placement/gate.h"
 #include "placement/placed_at_creation.h"
 #include "placement/release.h"
 
 namespace image_facts {
-namespace {
 
 using placement::CommonPlatforms;
-
-bool Allows(const api::ClusterPodPlacementConfig& config) {
-  // The cluster controller adds to gated pods what the webhook of scheduling policies missed.
-  return config.metadata().name() == api::kClusterConfigName &&
-         !config.metadata().has_deletion_timestamp() &&
-         config.spec.known_images == api::kPlaceKnownImages &&
-         config.EnabledSchedulingPolicies() == nullptr;
-}
-
-}  // namespace
 
 KnownImages::KnownImages(kube::Client& client, kube::Clock& clock, std::string ns,
                          KnownImagesMetrics& metrics)
@@ -57,7 +47,7 @@ bool KnownImages::Place(kube::core::Pod& pod) {
   }
   bool placed = false, allowed = false;
   configs_.ForEach([&](const api::ClusterPodPlacementConfig& config) {
-    if (!Allows(config)) return;
+    if (!AllowsPlacing(config)) return;
     allowed = true;
     placed = PlaceBy(config, pod);
   });
@@ -66,19 +56,16 @@ bool KnownImages::Place(kube::core::Pod& pod) {
 }
 
 bool KnownImages::PlaceBy(const api::ClusterPodPlacementConfig& config, kube::core::Pod& pod) {
-  placement::ClusterDecision decision;
+  std::optional<CommonPlatforms> common;
   if (placement::NeedsInspection(pod)) {
     auto known = facts_.PlatformsOf(pod);
     if (const auto* why = std::get_if<NotKnown>(&known)) {
       CounterOf(*why).Increment();
       return false;
     }
-    decision.platforms = std::get<CommonPlatforms>(std::move(known));
-    if (!config.WantsAmd64Levels()) decision.platforms->amd64_level = 0;
+    common = std::get<CommonPlatforms>(std::move(known));
   }
-  decision.cluster_platforms = config.Preferences();
-  decision.namespace_takes_precedence = config.NamespaceTakesPrecedence();
-  decision.cluster_tolerations = config.Tolerations();
+  placement::ClusterDecision decision = DecisionBy(config, std::move(common));
   bool placed = placement::HasGate(pod, api::kLocalGate)
                     ? placement::PlaceBehindLocalGate(pod, decision)
                     : placement::PlaceAtCreation(pod, std::move(decision));

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/gating_policies.h"
 
+#include <optional>
 #include <utility>
 
 #include "api/excluded_namespaces.h"
 #include "api/names.h"
 #include "kube/admission/json_patch.h"
 #include "kube/types/kinds.h"
+#include "operator/objects/cel_patch.h"
+#include "operator/objects/known_images_cel.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/namespace_in.h"
 #include "operator/objects/pod_conditions.h"
@@ -20,49 +23,6 @@ using kube::Json;
 
 constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
 
-// --- CEL. A JSONPatch adds values that are strings, or maps and lists of them; never an
-// Object.spec.x{}: in a list, it makes the API server panic (Kubernetes 1.36), which closes the
-// connection of the user who creates the pod.
-
-std::string Add(const std::string& path, const std::string& value) {
-  return "JSONPatch{op: 'add', path: " + Quoted(path) + ", value: " + value + "}";
-}
-
-// Without exists(), whose time grows with the square of the size (pod_conditions.cc).
-std::string HasGate(std::string_view gate) {
-  return "(has(object.spec.schedulingGates) && {'name': " + Quoted(gate) +
-         "} in object.spec.schedulingGates)";
-}
-
-// A list of patches that adds `gate`.
-std::string AddGate(std::string_view gate) {
-  std::string item = "{'name': " + Quoted(gate) + "}";
-  return "(has(object.spec.schedulingGates) ? [" + Add("/spec/schedulingGates/-", item) + "] : [" +
-         Add("/spec/schedulingGates", "[" + item + "]") + "])";
-}
-
-struct Entry {
-  std::string_view key;
-  std::string value;  // CEL
-};
-
-// A list of patches that sets `entries` in the map object.metadata.FIELD, which may be absent.
-std::string Set(const std::string& field, const std::vector<Entry>& entries) {
-  std::string path = "/metadata/" + field;
-  std::string map;
-  std::string patches;
-  for (const Entry& entry : entries) {
-    if (!map.empty()) {
-      map += ", ";
-      patches += ", ";
-    }
-    map += Quoted(entry.key) + ": " + entry.value;
-    patches += Add(path + "/" + kube::PointerToken(entry.key), entry.value);
-  }
-  return "(has(object.metadata." + field + ") ? [" + patches + "] : [" +
-         Add(path, "{" + map + "}") + "])";
-}
-
 // A list of patches that removes the label of a pod whose preferences are decided, from a pod that
 // is a copy of it.
 std::string RemoveCopiedLabel() {
@@ -70,12 +30,7 @@ std::string RemoveCopiedLabel() {
   std::string path = "/metadata/labels/" + kube::PointerToken(api::kLocalGateLabel);
   return "(" + HasKey(labels, api::kLocalGateLabel) + " && " + labels + "[" +
          Quoted(api::kLocalGateLabel) + "] == " + Quoted(api::kRemoved) + " && !" +
-         HasGate(api::kLocalGate) + " ? [JSONPatch{op: 'remove', path: " + Quoted(path) +
-         "}] : [])";
-}
-
-Json Variable(const char* name, std::string expression) {
-  return {{"name", name}, {"expression", std::move(expression)}};
+         HasGate(api::kLocalGate) + " ? [" + RemoveAt(path) + "] : [])";
 }
 
 // The namespace is excluded and does not have the label. A condition of a policy does not see the
@@ -85,24 +40,38 @@ std::string IsExcluded(const OperandOptions& options) {
          HasKey("namespaceObject.metadata.labels", api::kIncludeLabel);
 }
 
+// Pods of known images are placed.
+struct Placing {
+  const KnownTable& table;
+  const std::vector<std::string>& configured;
+};
+
 // The gate, unless the pod has it or is `ignored` (CEL), and the labels of the cluster gate.
-Json ClusterGateSpec(const std::string& ignored, Json conditions, const OperandOptions& options) {
+Json ClusterGateSpec(std::string ignored, Json conditions, const OperandOptions& options,
+                     const std::optional<Placing>& placing = std::nullopt) {
   std::string not_set = Quoted(api::kNotSet);
   std::string label = "variables.ignored ? " + not_set + " : " + Quoted(api::kGated);
   std::string patches =
       "(variables.gated || variables.ignored ? [] : " + AddGate(api::kClusterGate) + ") + " +
-      Set("labels", {{api::kClusterGateLabel, label},
-                     {api::kNodeAffinityLabel, not_set},
-                     {api::kPreferredNodeAffinityLabel, not_set}}) +
+      SetEntries("labels", {{api::kClusterGateLabel, label},
+                            {api::kNodeAffinityLabel, not_set},
+                            {api::kPreferredNodeAffinityLabel, not_set}}) +
       " + " + RemoveCopiedLabel();
+  // What was required of a placed pod is not its author's.
+  if (placing) ignored = "!" + WasPlaced() + " && " + ignored;
   Json variables = Json::array({Variable("gated", HasGate(api::kClusterGate)),
                                 Variable("ignored", "!variables.gated && " + ignored)});
+  if (placing) {
+    AddKnownImages(placing->table, placing->configured, variables);
+    patches = PlaceOr(patches);
+  }
   if (!options.excluded_namespaces.empty()) {
     variables.push_back(Variable("excluded", IsExcluded(options)));
     patches = "variables.excluded ? [] : " + patches;
   }
   return {{"matchConditions", std::move(conditions)},
           {"variables", std::move(variables)},
+          {"reinvocationPolicy", placing ? "IfNeeded" : "Never"},
           {"mutations", patches}};
 }
 
@@ -150,9 +119,10 @@ Json LocalGateSpec(const std::vector<std::string>& excluded_schedulers) {
                        " || variables.entry in variables.before.split(',')";
   std::string list = "variables.before == '' ? variables.entry : " + listed +
                      " ? variables.before : variables.before + ',' + variables.entry";
-  std::string patches = "(variables.gated ? [] : " + AddGate(api::kLocalGate) + ") + " +
-                        Set("labels", {{api::kLocalGateLabel, Quoted(api::kGated)}}) + " + " +
-                        Set("annotations", {{api::kLocalConfigsAnnotation, "variables.list"}});
+  std::string patches =
+      "(variables.gated ? [] : " + AddGate(api::kLocalGate) + ") + " +
+      SetEntries("labels", {{api::kLocalGateLabel, Quoted(api::kGated)}}) + " + " +
+      SetEntries("annotations", {{api::kLocalConfigsAnnotation, "variables.list"}});
   return {{"paramKind", {{"apiVersion", kConfigs.ApiVersion()}, {"kind", kConfigs.kind}}},
           {"matchConditions", std::move(conditions)},
           {"variables", Json::array({Variable("gated", HasGate(api::kLocalGate)),
@@ -176,7 +146,7 @@ void AddPolicy(DesiredObjects& objects, std::string_view name, Json rule, Json s
   spec["matchConstraints"] = Matching(Json::object(), Json::object());
   spec["matchConstraints"]["resourceRules"] = Json::array({std::move(rule)});
   spec["failurePolicy"] = "Ignore";
-  spec["reinvocationPolicy"] = "Never";
+  if (!spec.contains("reinvocationPolicy")) spec["reinvocationPolicy"] = "Never";
   spec["mutations"] = Json::array(
       {{{"patchType", "JSONPatch"}, {"jsonPatch", {{"expression", spec["mutations"]}}}}});
   Json policy = NewClusterScoped(kube::kMutatingAdmissionPolicies, name, options);
@@ -191,7 +161,10 @@ void AddPolicy(DesiredObjects& objects, std::string_view name, Json rule, Json s
 
 DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& config,
                                      const std::vector<std::string>& preferring_namespaces,
-                                     const OperandOptions& options) {
+                                     const OperandOptions& options, const KnownTable& known) {
+  std::optional<Placing> placing;
+  if (!known.empty() && preferring_namespaces.size() <= kMaxConfiguredNamespaces)
+    placing.emplace(known, preferring_namespaces);
   bool preferences = !config.Preferences().empty();
   Json selector = ClusterNamespaceSelector(config, options);
   Json conditions = PodMatchConditions(config.spec.excluded_scheduler_names);
@@ -199,12 +172,18 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
 
   DesiredObjects objects;
   Json first = conditions;
-  if (!preferences)
-    first.push_back(Condition(kArchitectureNotRequired, "!" + RequiresArchitecture()));
-  AddPolicy(
-      objects, kClusterGatePolicyName, PodRule(),
-      ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first), options),
-      Matching(selector, Json::object()), options);
+  if (!preferences) {
+    std::string not_required = "!" + RequiresArchitecture();
+    if (placing) not_required += " || " + WasPlaced();
+    first.push_back(Condition(kArchitectureNotRequired, std::move(not_required)));
+  }
+  if (placing) {
+    for (Json& condition : PlacingConditions()) first.push_back(std::move(condition));
+  }
+  AddPolicy(objects, kClusterGatePolicyName, PodRule(),
+            ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first),
+                            options, placing),
+            Matching(selector, Json::object()), options);
 
   conditions.push_back(Condition(kArchitectureRequired, RequiresArchitecture()));
   selector["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
@@ -217,10 +196,15 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
 
 std::optional<std::set<std::string>> PreferringNamespacesOf(const Json& policy,
                                                             const Json& binding) {
+  std::optional<std::set<std::string>> not_placed = ConfiguredNamespacesOf(policy);
   if (!HasCondition(kube::Find(policy, "spec.matchConditions"), kArchitectureNotRequired))
-    return std::nullopt;
+    return not_placed;
   const Json* selector = kube::Find(binding, "spec.matchResources.namespaceSelector");
-  return selector == nullptr ? std::set<std::string>() : NamespacesIn(*selector);
+  std::set<std::string> namespaces =
+      selector == nullptr ? std::set<std::string>() : NamespacesIn(*selector);
+  if (not_placed)
+    std::erase_if(namespaces, [&](const std::string& ns) { return !not_placed->contains(ns); });
+  return namespaces;
 }
 
 DesiredObjects LocalGatingPolicy(const std::vector<std::string>& excluded_schedulers,
@@ -241,7 +225,7 @@ DesiredObjects GatingProbe(const std::string& hash, const OperandOptions& option
                {"apiVersions", Json::array({"v1"})},
                {"resources", Json::array({"deployments"})},
                {"scope", "Namespaced"}};
-  Json spec = {{"mutations", Set("annotations", {{kGatingProbeAnnotation, Quoted(hash)}})}};
+  Json spec = {{"mutations", SetEntries("annotations", {{kGatingProbeAnnotation, Quoted(hash)}})}};
   Json labelled = {{"matchLabels", {{std::string(kGatingProbeLabel), hash}}}};
   DesiredObjects objects;
   AddPolicy(objects, kGatingProbeName, std::move(rule), std::move(spec),

@@ -28,6 +28,7 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "operator/objects/desired_object.h"
+#include "operator/objects/known_table.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
 
@@ -49,9 +50,12 @@ inline constexpr std::string_view kGatingProbeAnnotation = kGatingProbeLabel;
 // and a second policy for pods that already require an architecture, as the second entry of
 // ClusterWebhookConfiguration(). That one is not wanted without `preferring_namespaces`, or if
 // `config` has preferences itself, so the first is for all pods.
+//
+// Unless `known` is empty, the first places pods of these images, except in
+// `preferring_namespaces`, where PodPlacementConfigs may change pods (known_images_cel.h).
 DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& config,
                                      const std::vector<std::string>& preferring_namespaces,
-                                     const OperandOptions& options);
+                                     const OperandOptions& options, const KnownTable& known = {});
 
 // The `preferring_namespaces` of stored policies; nullopt if they make no difference. `policy` is
 // that of kClusterGatePolicyName, `binding` that of kPreferencesGatePolicyName or null.

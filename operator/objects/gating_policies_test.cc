@@ -13,6 +13,7 @@
 #include "api/testing/make_config.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
+#include "operator/objects/known_images_cel.h"
 
 namespace operator_ {
 namespace {
@@ -123,6 +124,73 @@ TEST(ClusterGatingPoliciesTest, PodsOfExcludedNamespacesAreUnchangedWithoutTheLa
               "'multiarch.openshift.io/include-pod-placement' in namespaceObject.metadata.labels)");
     EXPECT_THAT(Mutation(objects[i]), testing::StartsWith("variables.excluded ? [] : ("));
   }
+}
+
+KnownTable Table() {
+  KnownTable table;
+  table.images = {{"nginx:1", 'a'}};
+  table.combinations = {{"a", 0}};
+  table.placements = {
+      {.node_affinity = {{"x", {1, "y"}}}, .labels = {{"l", ""}}, .annotations = {}}};
+  return table;
+}
+
+std::map<std::string, std::string> Variables(const DesiredObject& policy) {
+  std::map<std::string, std::string> variables;
+  for (const Json& variable : policy.body["spec"]["variables"])
+    variables[variable["name"]] = variable["expression"];
+  return variables;
+}
+
+// e2e/flows/gating_policies.cc shows what they do.
+TEST(ClusterGatingPoliciesTest, KnownImagesAreInThePolicy) {
+  DesiredObjects objects = ClusterGatingPolicies(MakeClusterConfig(), {"shop"}, kOptions, Table());
+  auto variables = Variables(objects[0]);
+  EXPECT_EQ(variables["images"], "{'nginx:1': 'a'}");
+  EXPECT_EQ(variables["combinations"], "{'a': 0}");
+  EXPECT_EQ(
+      variables["placements"],
+      "[dyn({'annotations': dyn({}), 'labels': dyn({'l': dyn('')}), 'nodeAffinity': dyn({'x': "
+      "dyn([dyn(1), dyn('y')])})})]");
+  EXPECT_EQ(variables["configured"], "['shop']");
+  // A webhook may change a pod that was placed.
+  EXPECT_EQ(objects[0].body["spec"]["reinvocationPolicy"], "IfNeeded");
+  EXPECT_EQ(Variables(objects[2]).count("images"), 0u);
+  // Without images, it is as ever.
+  EXPECT_EQ(ClusterGatingPolicies(MakeClusterConfig(), {"shop"}, kOptions, {})[0].body,
+            ClusterGatingPolicies(MakeClusterConfig(), {"shop"}, kOptions)[0].body);
+}
+
+// The review of a namespace's first config waits for it.
+TEST(ClusterGatingPoliciesTest, NamespacesWithConfigsAreThoseWithoutPlacing) {
+  auto preferring = [](const api::ClusterPodPlacementConfig& config,
+                       const std::vector<std::string>& namespaces, const KnownTable& known) {
+    DesiredObjects objects = ClusterGatingPolicies(config, namespaces, kOptions, known);
+    return PreferringNamespacesOf(objects[0].body,
+                                  objects[3].wanted ? objects[3].body : Json::object());
+  };
+  const std::set<std::string> shop = {"shop"};
+  EXPECT_EQ(preferring(MakeClusterConfig(), {"shop"}, Table()), shop);
+  EXPECT_EQ(preferring(MakeClusterConfig(), {}, Table()), std::set<std::string>());
+  api::ClusterPodPlacementConfig with_preferences = MakeClusterConfig().Prefer("arm64", 1);
+  EXPECT_EQ(preferring(with_preferences, {"shop"}, Table()), shop);
+  EXPECT_EQ(preferring(with_preferences, {"shop"}, {}), std::nullopt);
+  // The policy is written before the binding.
+  DesiredObjects before = ClusterGatingPolicies(MakeClusterConfig(), {"shop"}, kOptions, Table());
+  DesiredObjects after =
+      ClusterGatingPolicies(MakeClusterConfig(), {"db", "shop"}, kOptions, Table());
+  EXPECT_EQ(PreferringNamespacesOf(after[0].body, before[3].body), shop);
+  EXPECT_EQ(PreferringNamespacesOf(before[0].body, after[3].body), shop);
+}
+
+// They are a list in an expression.
+TEST(ClusterGatingPoliciesTest, WithVeryManyNamespacesWithConfigsNothingIsPlaced) {
+  std::vector<std::string> namespaces;
+  for (size_t i = 0; i <= kMaxConfiguredNamespaces; ++i)
+    namespaces.push_back("ns" + std::to_string(i));
+  DesiredObjects objects =
+      ClusterGatingPolicies(MakeClusterConfig(), namespaces, kOptions, Table());
+  EXPECT_EQ(Variables(objects[0]).count("images"), 0u);
 }
 
 // A copy of another pod, whose preferences nobody has decided.

@@ -74,7 +74,6 @@ ClusterConfig ClusterConfig::Read(const Json& object) {
   config.fallback = kube::StringAt(object, "spec.fallbackArchitecture");
   config.amd64_levels = kube::BoolAt(plugins, "amd64Levels.enabled");
   config.places = kube::StringAt(object, "spec.knownImages") == "PlaceAtCreation" &&
-                  kube::StringAt(object, "spec.gating") != "Policy" &&
                   !kube::BoolAt(plugins, "schedulingPolicies.enabled");
   auto period = [&](const char* path, Time otherwise) {
     return ParsePeriod(kube::StringAt(object, path)).value_or(otherwise);

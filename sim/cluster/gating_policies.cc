@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/excluded_namespaces.h"
+#include "api/known_images.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "kube/types/kinds.h"
@@ -43,6 +44,13 @@ struct Write {
 std::string MapAt(const Json& object, const char* path, std::string_view key) {
   const Json* map = kube::Find(object, path);
   return map == nullptr ? "" : map->value(std::string(key), "");
+}
+
+bool HasGate(const Json& pod, std::string_view name) {
+  const Json* gates = kube::Find(pod, "spec.schedulingGates");
+  return gates != nullptr && std::any_of(gates->begin(), gates->end(), [&](const Json& gate) {
+           return gate["name"] == std::string(name);
+         });
 }
 
 bool HasCondition(const Json& policy, const char* name) {
@@ -105,8 +113,104 @@ bool IsExcluded(const Json& policy, const Write& write) {
   return false;
 }
 
+// --- Pods of known images (operator/objects/known_images_cel.h).
+
+// A literal of a policy. Its strings have no quotes and no parentheses.
+Json JsonOf(std::string cel) {
+  for (size_t at; (at = cel.find("dyn(")) != std::string::npos;) cel.erase(at, 4);
+  std::erase(cel, ')');
+  std::replace(cel.begin(), cel.end(), '\'', '"');
+  return kube::MustParseJson(cel);
+}
+
+// The literal of the variable; null if the policy has none.
+Json LiteralOf(const Json& policy, const char* name) {
+  for (const Json& variable : policy["spec"].value("variables", Json::array())) {
+    if (variable["name"] == name) return JsonOf(variable["expression"]);
+  }
+  return Json();
+}
+
+bool HasOwnKey(const Json& object, const char* path) {
+  const Json* map = kube::Find(object, path);
+  if (map == nullptr) return false;
+  for (const auto& [key, value] : map->items()) {
+    if (key.starts_with(api::kLabelPrefix)) return true;
+  }
+  return false;
+}
+
+// Only its images and the ClusterPodPlacementConfig decide about the pod.
+bool IsSimple(const Json& pod) {
+  const Json& spec = pod["spec"];
+  for (const Json& volume : spec.value("volumes", Json::array())) {
+    if (volume.contains("image")) return false;
+  }
+  const Json selector = spec.value("nodeSelector", Json::object());
+  for (const auto& [key, value] : selector.items()) {
+    if (key.find("kubernetes.io/") != std::string::npos) return false;
+  }
+  return spec.value("schedulingGates", Json::array()).empty() && !spec.contains("os") &&
+         kube::Find(pod, "spec.affinity.nodeAffinity") == nullptr &&
+         !HasOwnKey(pod, "metadata.labels") && !HasOwnKey(pod, "metadata.annotations");
+}
+
+// The letters of its images; "" if one is not known.
+std::string LettersOf(const Json& pod, const Json& images) {
+  std::set<std::string> letters;
+  for (const char* list : {"containers", "initContainers"}) {
+    for (const Json& container : pod["spec"].value(list, Json::array())) {
+      const std::string image = container.value("image", "");
+      const std::string policy = container.value("imagePullPolicy", "");
+      const bool counts =
+          policy == "IfNotPresent" || (policy == "Always" && image.find('@') != std::string::npos);
+      if (!counts || !images.contains(image)) return "";
+      letters.insert(images[image].get<std::string>());
+    }
+  }
+  std::string text;
+  for (const std::string& letter : letters) text += letter;
+  return text;
+}
+
+// Places the pod; false if it is to be gated.
+bool PlaceKnown(const Json& policy, Write& write) {
+  const Json images = LiteralOf(policy, "images");
+  if (images.is_null() || !IsSimple(write.object)) return false;
+  for (const Json& ns : LiteralOf(policy, "configured")) {
+    if (ns == write.asked.key.ns) return false;
+  }
+  const std::string letters = LettersOf(write.object, images);
+  const Json combinations = LiteralOf(policy, "combinations");
+  if (!combinations.contains(letters)) return false;
+  const Json placement = LiteralOf(policy, "placements").at(combinations[letters].get<size_t>());
+  const std::string pod_images = ImagesOf(write.object);
+  write.object["spec"]["affinity"]["nodeAffinity"] = placement["nodeAffinity"];
+  write.object["metadata"]["labels"].update(placement["labels"]);
+  Json& annotations = write.object["metadata"]["annotations"];
+  annotations.update(placement["annotations"]);
+  annotations[std::string(api::kPlacedForAnnotation)] = pod_images;
+  write.changed = true;
+  return true;
+}
+
+// A copy of a placed pod, or one that got another image after it was placed.
+bool GateAgain(const Json& policy, Write& write) {
+  const std::string placed(api::kPlacedAtCreationLabel);
+  const Json* labels = kube::Find(write.object, "metadata.labels");
+  if (LiteralOf(policy, "images").is_null() || labels == nullptr || !labels->contains(placed) ||
+      HasGate(write.object, api::kClusterGate))
+    return false;
+  write.object["metadata"]["labels"].erase(placed);
+  write.object["metadata"]["labels"][std::string(api::kClusterGateLabel)] = api::kGated;
+  write.object["spec"]["schedulingGates"].push_back({{"name", std::string(api::kClusterGate)}});
+  write.changed = true;
+  return true;
+}
+
 void AddClusterGate(const Json& policy, bool preferences, Write& write) {
   if (!MeetsConditionsOfPod(policy, write) || IsExcluded(policy, write)) return;
+  if (GateAgain(policy, write) || PlaceKnown(policy, write)) return;
   Review(write, [preferences](const webhook::PodReview& review) {
     // Selectors exclude the operator's namespace.
     return webhook::ClusterPatch(review,
@@ -117,12 +221,7 @@ void AddClusterGate(const Json& policy, bool preferences, Write& write) {
 bool ListsEnoughConfigs(const Json& pod) {
   const std::string list = MapAt(pod, "metadata.annotations", api::kLocalConfigsAnnotation);
   const std::string label = MapAt(pod, "metadata.labels", api::kLocalGateLabel);
-  const Json* gates = kube::Find(pod, "spec.schedulingGates");
-  const bool gated =
-      gates != nullptr && std::any_of(gates->begin(), gates->end(), [](const Json& gate) {
-        return gate["name"] == std::string(api::kLocalGate);
-      });
-  return gated && !label.empty() && !list.empty() &&
+  return HasGate(pod, api::kLocalGate) && !label.empty() && !list.empty() &&
          std::count(list.begin(), list.end(), ',') + 1 >= kMaxListedConfigs;
 }
 

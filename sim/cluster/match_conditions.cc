@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "kube/types/kinds.h"
 
@@ -18,6 +19,9 @@ using kube::Json;
 constexpr char kArch[] = "kubernetes.io/arch";
 constexpr char kOperand[] = "multiarch.openshift.io/operand";
 constexpr char kPlaced[] = "multiarch.openshift.io/placed-at-creation";
+constexpr char kPlacedFor[] = "multiarch.openshift.io/placed-for";
+constexpr char kClusterGate[] = "multiarch.openshift.io/scheduling-gate";
+constexpr char kLocalGate[] = "multiarch.openshift.io/local-scheduling-gate";
 constexpr char kOptedOut[] = "multiarch.openshift.io/exclude-pod-placement";
 // Nothing is found in a longer list (operator/objects/pod_conditions.h).
 constexpr size_t kMaxWalked = 32;
@@ -115,6 +119,25 @@ bool WasPlaced(const Seen& seen) {
   return seen.IsOneOfQuoted(kPlaced) && HasKey(seen.object, "metadata.labels", kPlaced);
 }
 
+// By a policy, for the images that the pod still has.
+bool IsPlaced(const Seen& seen) {
+  const Json* annotations = kube::Find(seen.object, "metadata.annotations");
+  return HasKey(seen.object, "metadata.labels", kPlaced) && RequiresArchitecture(seen.object) &&
+         annotations != nullptr && annotations->value(kPlacedFor, "-") == ImagesOf(seen.object);
+}
+
+// The gate and its labels are there already.
+bool IsGated(const Seen& seen) {
+  const Json* gates = kube::Find(seen.object, "spec.schedulingGates");
+  const Json* labels = kube::Find(seen.object, "metadata.labels");
+  return gates != nullptr && labels != nullptr &&
+         std::find(gates->begin(), gates->end(), Json({{"name", kClusterGate}})) != gates->end() &&
+         labels->value(kClusterGate, "") == "gated" &&
+         labels->value("multiarch.openshift.io/node-affinity", "") == "not-set" &&
+         labels->value("multiarch.openshift.io/preferred-node-affinity", "") == "not-set" &&
+         !labels->contains(kLocalGate);
+}
+
 using Condition = bool (*)(const Seen&);
 
 const std::map<std::string, Condition>& Known() {
@@ -136,6 +159,8 @@ const std::map<std::string, Condition>& Known() {
        [](const Seen& seen) { return !seen.asked.key.ns.starts_with("kube-"); }},
       {"architecture-not-required",
        [](const Seen& seen) { return !RequiresArchitecture(seen.object) || WasPlaced(seen); }},
+      {"not-placed", [](const Seen& seen) { return !IsPlaced(seen); }},
+      {"not-gated", [](const Seen& seen) { return !IsGated(seen); }},
       {"architecture-required", [](const Seen& seen) { return RequiresArchitecture(seen.object); }},
       {"in-an-excluded-namespace", IsInExcludedNamespace},
       {"not-in-an-excluded-namespace",
@@ -176,6 +201,19 @@ std::vector<std::string> QuotedIn(const std::string& cel) {
     quoted.push_back(cel.substr(begin + 1, end - begin - 1));
     from = end + 1;
   }
+}
+
+std::string ImagesOf(const Json& pod) {
+  std::string images;
+  bool first = true;
+  for (const char* list : {"spec.containers", "spec.initContainers"}) {
+    const Json* containers = kube::Find(pod, list);
+    if (containers == nullptr) continue;
+    for (const Json& container : *containers) {
+      images += (std::exchange(first, false) ? "" : ",") + container.value("image", "");
+    }
+  }
+  return images;
 }
 
 bool RuleMatches(const std::string& restricted, const Json& pod) {

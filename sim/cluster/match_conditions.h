@@ -24,7 +24,8 @@ std::vector<std::string> QuotedIn(const std::string& cel);
 // matches the pods whose annotation "kind" is the expression.
 bool RuleMatches(const std::string& restricted, const kube::Json& pod);
 
-// What conditions and policies find in a pod.
+// What conditions and policies find in a pod. The images of its containers, separated by commas.
+std::string ImagesOf(const kube::Json& pod);
 bool RequiresArchitecture(const kube::Json& pod);
 bool PrefersArchitecture(const kube::Json& pod);
 

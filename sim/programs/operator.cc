@@ -10,6 +10,7 @@
 
 #include "api/names.h"
 #include "ephemeral-containers/operator/warning_feature.h"
+#include "image-facts/policy/hot_images.h"
 #include "kube/admission/review.h"
 #include "kube/base/notifier.h"
 #include "kube/base/random.h"
@@ -153,8 +154,9 @@ class Replica {
   }
 
   boost::asio::awaitable<void> Lead() {
-    operator_::LeaderOptions options{
-        .operands = operands_, .upgrades = {.order_seed = std::to_string(kube::RandomSeed())}};
+    operator_::LeaderOptions options{.operands = operands_,
+                                     .upgrades = {.order_seed = std::to_string(kube::RandomSeed())},
+                                     .new_known_images = image_facts::NewHotImages};
     kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&, kube::Client& client) {
       return std::make_unique<operator_::Leader>(client, life_.clock(), options, certificate_,
                                                  features_);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image-facts/policy/hot_images.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "image-facts/by_config.h"
+#include "image-facts/newest_configuration.h"
+#include "image-facts/timing.h"
+
+namespace image_facts {
+namespace {
+
+bool HasDigest(std::string_view image) { return image.find('@') != std::string_view::npos; }
+
+// In an expression, with quotes and the letter.
+size_t BytesOf(const std::string& image) {
+  constexpr size_t kAround = 10;
+  size_t bytes = 0;
+  for (const std::string& name : SpellingsOf(image)) bytes += name.size() + kAround;
+  return bytes;
+}
+
+bool SameImages(const std::vector<KnownImage>& a, const std::vector<KnownImage>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const KnownImage& x, const KnownImage& y) {
+        return x.image == y.image && PlatformsToText(*x.platforms) == PlatformsToText(*y.platforms);
+      });
+}
+
+}  // namespace
+
+HotImages::HotImages(kube::Client& client, kube::Clock& clock, std::string ns)
+    : clock_(clock), objects_(client, clock, {.ns = std::move(ns)}) {}
+
+operator_::KnownTable HotImages::Table(const api::ClusterPodPlacementConfig* config) {
+  Want(config != nullptr && AllowsPlacing(*config));
+  return list_.empty() ? operator_::KnownTable() : MakeKnownTable(list_, *config);
+}
+
+void HotImages::Want(bool wanted) {
+  if (std::exchange(wanted_, wanted) == wanted) return;
+  list_.clear();
+  if (!wanted) return;
+  wanted_again_.NotifyAll();
+  if (std::exchange(started_, true)) return;
+  tasks_->Spawn("image-facts", objects_.Run());
+  tasks_->Spawn("hot-images", Follow());
+}
+
+boost::asio::awaitable<void> HotImages::Follow() {
+  co_await kube::IgnoreCancellation();
+  kube::Result<> waited = co_await objects_.WaitForSync();
+  while (waited) {
+    if (!wanted_) {
+      waited = co_await wanted_again_.Wait();
+      continue;
+    }
+    if (Refresh() && on_change_) on_change_();
+    waited = co_await clock_.Sleep(kChangeEvery);
+  }
+}
+
+bool HotImages::Counts(const NamedFact& fact) const {
+  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  if (fact.read > now + kClockSkew) return false;
+  return HasDigest(fact.image) || now - fact.read < kLifetime - kTakenOffBefore;
+}
+
+bool HotImages::Refresh() {
+  const std::string configuration = NewestConfiguration(objects_);
+  // The newest fact about each image.
+  std::map<std::string_view, const NamedFact*> known;
+  objects_.ForEach([&](const NamedFacts& object) {
+    if (object.configuration() != configuration) return;
+    for (const NamedFact& fact : object.facts()) {
+      if (!Counts(fact)) continue;
+      const NamedFact*& newest = known[fact.image];
+      if (newest == nullptr || newest->read < fact.read) newest = &fact;
+    }
+  });
+  std::set<std::string_view> listed;
+  for (const KnownImage& image : list_) listed.insert(image.image);
+  std::vector<const NamedFact*> in_order;
+  for (const auto& [image, fact] : known) in_order.push_back(fact);
+  std::stable_sort(in_order.begin(), in_order.end(), [&](const NamedFact* a, const NamedFact* b) {
+    const bool a_stays = listed.contains(a->image), b_stays = listed.contains(b->image);
+    return a_stays != b_stays ? a_stays : a->read > b->read;
+  });
+
+  std::vector<KnownImage> list;
+  size_t bytes = 0;
+  for (const NamedFact* fact : in_order) {
+    bytes += BytesOf(fact->image);
+    if (bytes > kMaxNameBytes) break;
+    list.push_back({fact->image, fact->platforms});
+  }
+  std::sort(list.begin(), list.end(),
+            [](const KnownImage& a, const KnownImage& b) { return a.image < b.image; });
+  if (SameImages(list, list_)) return false;
+  list_ = std::move(list);
+  return true;
+}
+
+std::unique_ptr<operator_::KnownImages> NewHotImages(kube::Client& client, kube::Clock& clock,
+                                                     const std::string& ns) {
+  return std::make_unique<HotImages>(client, clock, ns);
+}
+
+}  // namespace image_facts

@@ -371,11 +371,18 @@ TEST_F(GatingPoliciesFlow, PodsOfKnownImagesArePlaced) {
     EXPECT_EQ(GatesOf(again), "");
     EXPECT_EQ(again["spec"]["affinity"], created["spec"]["affinity"]);
     EXPECT_EQ(again["metadata"]["labels"], created["metadata"]["labels"]);
-    // One with another image gets the gate.
+    // One with another image gets the gate, as nothing is known about it.
+    Json with_volume = copy, pulled = copy;
     copy["spec"]["containers"][0]["image"] = "unknown:1";
-    again = Created(by_policies->ns(), copy);
-    EXPECT_EQ(GatesOf(again), "c");
-    EXPECT_FALSE(IsPlacedAtCreation(again));
+    with_volume["spec"]["volumes"].push_back(
+        {{"name", "image"}, {"image", {{"reference", "unknown:1"}}}});
+    pulled["spec"]["containers"][0]["image"] = "nginx:1";
+    pulled["spec"]["containers"][0]["imagePullPolicy"] = "Always";
+    for (const Json& other : {copy, with_volume, pulled}) {
+      again = Created(by_policies->ns(), other);
+      EXPECT_EQ(GatesOf(again), "c") << other;
+      EXPECT_FALSE(IsPlacedAtCreation(again)) << other;
+    }
   }
 }
 

@@ -37,20 +37,25 @@ std::string HasNodeAffinity() {
   return "(has(" + kAffinity + ") && has(" + kAffinity + ".nodeAffinity))";
 }
 
-// A node may pull an image that a tag named before, unless it asks each time.
-std::string IsKnown() {
-  return "has(c.image) && size(c.image) <= " + std::to_string(kMaxImageName) +
-         " && c.image in variables.images && has(c.imagePullPolicy) && "
-         "(c.imagePullPolicy == 'IfNotPresent' || c.imagePullPolicy == 'Always' && "
-         "c.image.contains('@'))";
+// A node may use an image that a tag named before, unless it asks the registry each time.
+std::string AllowsOldTag() {
+  return "has(c.image) && has(c.imagePullPolicy) && (c.imagePullPolicy == 'IfNotPresent' || "
+         "c.imagePullPolicy == 'Always' && c.image.contains('@'))";
 }
+
+std::string IsKnown() {
+  return AllowsOldTag() + " && size(c.image) <= " + std::to_string(kMaxImageName) +
+         " && c.image in variables.images";
+}
+
+std::string HasNoImageVolume() { return EachOf("object.spec.volumes", "v", "!has(v.image)"); }
 
 // Only images and the ClusterPodPlacementConfig decide.
 std::string OnlyImagesDecide() {
   return "!(request.namespace in variables." + std::string(kConfigured) +
          ") && !has(object.spec.os) && " +
          EachOf("object.spec.nodeSelector", "k", "!k.contains('kubernetes.io/')") + " && " +
-         EachOf("object.spec.volumes", "v", "!has(v.image)");
+         HasNoImageVolume();
 }
 
 // Nothing of the pod is from another one, or from its author.
@@ -69,9 +74,11 @@ std::string Images() {
          " : [])).join(',')";
 }
 
-std::string HasFewContainers() {
-  return "has(object.spec.containers) && " + Short("object.spec.containers") +
-         " && (!has(object.spec.initContainers) || " + Short("object.spec.initContainers") + ")";
+// Nothing but these images decides what their platforms are.
+std::string HasOnlyImages(const std::string& images) {
+  return "has(object.spec.containers) && " + EachOf("object.spec.containers", "c", AllowsOldTag()) +
+         " && " + EachOf("object.spec.initContainers", "c", AllowsOldTag()) + " && " +
+         HasNoImageVolume() + " && " + images + " == " + Images();
 }
 
 // A patch that makes a map of the metadata, unless it is there.
@@ -167,9 +174,9 @@ Json PlacingConditions() {
     return HasKey(labels, label) + " && " + labels + "[" + Quoted(label) + "] == " + Quoted(value);
   };
   const std::string annotations = "object.metadata.annotations";
-  const std::string same_images = HasKey(annotations, api::kPlacedForAnnotation) + " && " +
-                                  HasFewContainers() + " && " + annotations + "[" +
-                                  Quoted(api::kPlacedForAnnotation) + "] == " + Images();
+  const std::string same_images =
+      HasKey(annotations, api::kPlacedForAnnotation) + " && " +
+      HasOnlyImages(annotations + "[" + Quoted(api::kPlacedForAnnotation) + "]");
   return Json::array(
       {Condition("not-placed",
                  "!(" + WasPlaced() + " && " + RequiresArchitecture() + " && " + same_images + ")"),

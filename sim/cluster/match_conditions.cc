@@ -122,6 +122,10 @@ bool WasPlaced(const Seen& seen) {
 // By a policy, for the images that the pod still has.
 bool IsPlaced(const Seen& seen) {
   const Json* annotations = kube::Find(seen.object, "metadata.annotations");
+  const Json* volumes = kube::Find(seen.object, "spec.volumes");
+  if (volumes != nullptr && std::any_of(volumes->begin(), volumes->end(),
+                                        [](const Json& one) { return one.contains("image"); }))
+    return false;
   return HasKey(seen.object, "metadata.labels", kPlaced) && RequiresArchitecture(seen.object) &&
          annotations != nullptr && annotations->value(kPlacedFor, "-") == ImagesOf(seen.object);
 }

@@ -430,7 +430,6 @@ TEST_F(GatingPoliciesFlow, WhateverIsNotKnownIsGated) {
     many.Image("nginx:1");
     labelled.Label("team/" + std::to_string(i), "x");
   }
-  const std::string arch(api::kArchLabel);
   const std::vector<Json> pods = {
       PodOf({"nginx"}).Build(),
       PodOf({"nginx:2"}).Build(),

@@ -10,6 +10,7 @@
 #include "api/known_images.h"
 #include "api/testing/make_config.h"
 #include "image-facts/image_facts.h"
+#include "image-facts/testing/make_facts.h"
 #include "image-facts/timing.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -37,25 +38,12 @@ class HotImagesTest : public testing::Test {
 
   ImageFact Fact(std::string image, std::chrono::seconds age = 0s,
                  const std::string& architecture = "amd64") {
-    placement::ImagePlatforms platforms;
-    platforms.platforms.push_back({"linux", architecture});
     auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
-    return {std::move(image), kDigest, std::make_shared<const placement::ImagePlatforms>(platforms),
-            now - age};
+    return {std::move(image), kDigest, OnLinux({architecture}), now - age};
   }
   void Store(const std::string& name, std::vector<ImageFact> facts,
              const std::string& configuration = "c") {
-    ImageFacts object;
-    object.mutable_metadata()->set_name(name);
-    object.mutable_metadata()->set_namespace_(kNs);
-    object.configuration = configuration;
-    object.facts = std::move(facts);
-    if (auto stored = api_.Get<ImageFacts>({kNs, name})) {
-      object.mutable_metadata()->set_resource_version(stored->metadata().resource_version());
-      api_.Update(object);
-    } else {
-      api_.Create(object);
-    }
+    StoreFacts(api_, kNs, name, std::move(facts), configuration);
     kube::Drain(io_);
   }
   void Pass(std::chrono::seconds time) {

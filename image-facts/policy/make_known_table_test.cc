@@ -10,7 +10,7 @@
 #include "api/known_images.h"
 #include "api/names.h"
 #include "api/testing/make_config.h"
-#include "image-facts/image_fact.h"
+#include "image-facts/testing/make_facts.h"
 
 namespace image_facts {
 namespace {
@@ -24,11 +24,8 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-KnownImage Known(std::string image, std::vector<std::string> architectures) {
-  placement::ImagePlatforms platforms;
-  for (std::string& architecture : architectures)
-    platforms.platforms.push_back({"linux", std::move(architecture)});
-  return {std::move(image), std::make_shared<const placement::ImagePlatforms>(platforms)};
+KnownImage Known(std::string image, const placement::ArchitectureSet& architectures) {
+  return {std::move(image), OnLinux(architectures)};
 }
 
 KnownTable Table(const std::vector<KnownImage>& images,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "image-facts/image_facts.h"
+#include "image-facts/testing/make_facts.h"
 #include "image-facts/timing.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
@@ -24,7 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using kube::MakePod;
 using placement::ArchitectureSet;
-using placement::ImagePlatforms;
 using ::testing::ElementsAre;
 
 constexpr char kNs[] = "operator-ns";
@@ -42,26 +42,12 @@ class FactWatchTest : public testing::Test {
 
   // An image for linux on `architectures`, read `age` ago.
   ImageFact Fact(std::string image, ArchitectureSet architectures, std::chrono::seconds age = 0s) {
-    ImagePlatforms platforms;
-    for (const std::string& architecture : architectures)
-      platforms.platforms.push_back({"linux", architecture});
     auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
-    return {std::move(image), kDigest, std::make_shared<const ImagePlatforms>(platforms),
-            now - age};
+    return {std::move(image), kDigest, OnLinux(architectures), now - age};
   }
   void Store(const std::string& name, std::vector<ImageFact> facts,
              const std::string& configuration = "c") {
-    ImageFacts object;
-    object.mutable_metadata()->set_name(name);
-    object.mutable_metadata()->set_namespace_(kNs);
-    object.configuration = configuration;
-    object.facts = std::move(facts);
-    if (auto stored = api_.Get<ImageFacts>({kNs, name})) {
-      object.mutable_metadata()->set_resource_version(stored->metadata().resource_version());
-      api_.Update(object);
-    } else {
-      api_.Create(object);
-    }
+    StoreFacts(api_, kNs, name, std::move(facts), configuration);
     kube::Drain(io_);
   }
   // The architectures on linux; or "old", "never", "no registry", "not current".

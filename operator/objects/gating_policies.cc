@@ -28,8 +28,7 @@ constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::v
 std::string RemoveCopiedLabel() {
   const std::string labels = "object.metadata.labels";
   std::string path = "/metadata/labels/" + kube::PointerToken(api::kLocalGateLabel);
-  return "(" + HasKey(labels, api::kLocalGateLabel) + " && " + labels + "[" +
-         Quoted(api::kLocalGateLabel) + "] == " + Quoted(api::kRemoved) + " && !" +
+  return "(" + HasValue(labels, api::kLocalGateLabel, Quoted(api::kRemoved)) + " && !" +
          HasGate(api::kLocalGate) + " ? [" + RemoveAt(path) + "] : [])";
 }
 

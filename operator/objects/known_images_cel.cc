@@ -16,25 +16,15 @@ namespace {
 using kube::Json;
 
 constexpr char kConfigured[] = "configured";
-// Containers, volumes, labels and selectors of a pod that is placed: of each as many.
-constexpr size_t kMaxWalked = 32;
 constexpr size_t kMaxImageName = 512;
 
 const std::string kAffinity = "object.spec.affinity";
 const std::string kPlacement = "variables.placements[variables.at]";
 
-std::string Short(const std::string& list) {
-  return "size(" + list + ") <= " + std::to_string(kMaxWalked);
-}
-
 // The list or map is absent, or short and `holds` for each `item`.
 std::string EachOf(const std::string& list, const std::string& item, const std::string& holds) {
-  return "(!has(" + list + ") || " + Short(list) + " && " + list + ".all(" + item + ", " + holds +
+  return "(!has(" + list + ") || " + IsShort(list) + " && " + list + ".all(" + item + ", " + holds +
          "))";
-}
-
-std::string HasNodeAffinity() {
-  return "(has(" + kAffinity + ") && has(" + kAffinity + ".nodeAffinity))";
 }
 
 // A node may use an image that a tag named before, unless it asks the registry each time.
@@ -61,8 +51,8 @@ std::string OnlyImagesDecide() {
 // Nothing of the pod is from another one, or from its author.
 std::string IsNew() {
   const std::string other_key = "!k.startsWith(" + Quoted(api::kLabelPrefix) + ")";
-  return "(!has(object.spec.schedulingGates) || size(object.spec.schedulingGates) == 0) && !" +
-         HasNodeAffinity() + " && " + EachOf("object.metadata.labels", "k", other_key) + " && " +
+  return "(!has(object.spec.schedulingGates) || size(object.spec.schedulingGates) == 0) && !(" +
+         HasNodeAffinity() + ") && " + EachOf("object.metadata.labels", "k", other_key) + " && " +
          EachOf("object.metadata.annotations", "k", other_key);
 }
 
@@ -72,13 +62,6 @@ std::string Images() {
   return "(object.spec.containers" + image +
          " + (has(object.spec.initContainers) ? object.spec.initContainers" + image +
          " : [])).join(',')";
-}
-
-// Nothing but these images decides what their platforms are.
-std::string HasOnlyImages(const std::string& images) {
-  return "has(object.spec.containers) && " + EachOf("object.spec.containers", "c", AllowsOldTag()) +
-         " && " + EachOf("object.spec.initContainers", "c", AllowsOldTag()) + " && " +
-         HasNoImageVolume() + " && " + images + " == " + Images();
 }
 
 // A patch that makes a map of the metadata, unless it is there.
@@ -171,12 +154,13 @@ void AddKnownImages(const KnownTable& table, const std::vector<std::string>& con
 Json PlacingConditions() {
   const std::string labels = "object.metadata.labels";
   auto has = [&](std::string_view label, std::string_view value) {
-    return HasKey(labels, label) + " && " + labels + "[" + Quoted(label) + "] == " + Quoted(value);
+    return HasValue(labels, label, Quoted(value));
   };
-  const std::string annotations = "object.metadata.annotations";
   const std::string same_images =
-      HasKey(annotations, api::kPlacedForAnnotation) + " && " +
-      HasOnlyImages(annotations + "[" + Quoted(api::kPlacedForAnnotation) + "]");
+      "has(object.spec.containers) && " + EachOf("object.spec.containers", "c", AllowsOldTag()) +
+      " && " + EachOf("object.spec.initContainers", "c", AllowsOldTag()) + " && " +
+      HasNoImageVolume() + " && " +
+      HasValue("object.metadata.annotations", api::kPlacedForAnnotation, Images());
   return Json::array(
       {Condition("not-placed",
                  "!(" + WasPlaced() + " && " + RequiresArchitecture() + " && " + same_images + ")"),

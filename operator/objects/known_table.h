@@ -36,7 +36,6 @@ struct KnownTable {
   std::vector<TablePlacement> placements;
 
   bool empty() const { return images.empty() || combinations.empty(); }
-  bool operator==(const KnownTable&) const = default;
 };
 
 }  // namespace operator_

@@ -26,13 +26,6 @@ constexpr size_t kMaxSelector = 100;
 const std::string kOwners = "object.metadata.ownerReferences";
 const std::string kNodeAffinity = "object.spec.affinity.nodeAffinity";
 
-std::string HasNodeAffinity() { return "has(object.spec.affinity) && has(" + kNodeAffinity + ")"; }
-
-// True if `list` is short enough to be walked.
-std::string IsShort(const std::string& list) {
-  return "size(" + list + ") <= " + std::to_string(kMaxWalked);
-}
-
 // True if the controller (CEL: `o`) of the object meets `which`.
 std::string HasController(const std::string& which) {
   return "(has(" + kOwners + ") && " + IsShort(kOwners) + " && " + kOwners +
@@ -90,6 +83,16 @@ bool HasCondition(const Json* conditions, std::string_view name) {
 std::string HasKey(const std::string& map, std::string_view key) {
   return "(has(" + map + ") && " + Quoted(key) + " in " + map + ")";
 }
+
+std::string HasValue(const std::string& map, std::string_view key, const std::string& value) {
+  return HasKey(map, key) + " && " + map + "[" + Quoted(key) + "] == " + value;
+}
+
+std::string IsShort(const std::string& list) {
+  return "size(" + list + ") <= " + std::to_string(kMaxWalked);
+}
+
+std::string HasNodeAffinity() { return "has(object.spec.affinity) && has(" + kNodeAffinity + ")"; }
 
 std::string IsByDaemonSetController() {
   return "(request.userInfo.username in [" + Quoted(placement::kDaemonSetController) + ", " +

@@ -25,6 +25,12 @@ kube::Json Condition(const char* name, std::string expression);
 
 // CEL: the map `map` of the object is present and has `key`.
 std::string HasKey(const std::string& map, std::string_view key);
+// CEL: the map `map` of the object is present and has `key` with `value` (CEL).
+std::string HasValue(const std::string& map, std::string_view key, const std::string& value);
+// CEL: `list`, or the map of that name, is short enough to be walked.
+std::string IsShort(const std::string& list);
+// CEL, to be put in parentheses: the pod has a node affinity.
+std::string HasNodeAffinity();
 // CEL: the controller of DaemonSets creates a pod. An owner alone does not show it, as everyone who
 // may create pods can write one.
 std::string IsByDaemonSetController();

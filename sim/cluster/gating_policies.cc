@@ -46,13 +46,6 @@ std::string MapAt(const Json& object, const char* path, std::string_view key) {
   return map == nullptr ? "" : map->value(std::string(key), "");
 }
 
-bool HasGate(const Json& pod, std::string_view name) {
-  const Json* gates = kube::Find(pod, "spec.schedulingGates");
-  return gates != nullptr && std::any_of(gates->begin(), gates->end(), [&](const Json& gate) {
-           return gate["name"] == std::string(name);
-         });
-}
-
 bool HasCondition(const Json& policy, const char* name) {
   const Json* conditions = kube::Find(policy, "spec.matchConditions");
   return conditions != nullptr &&

@@ -132,10 +132,8 @@ bool IsPlaced(const Seen& seen) {
 
 // The gate and its labels are there already.
 bool IsGated(const Seen& seen) {
-  const Json* gates = kube::Find(seen.object, "spec.schedulingGates");
   const Json* labels = kube::Find(seen.object, "metadata.labels");
-  return gates != nullptr && labels != nullptr &&
-         std::find(gates->begin(), gates->end(), Json({{"name", kClusterGate}})) != gates->end() &&
+  return labels != nullptr && HasGate(seen.object, kClusterGate) &&
          labels->value(kClusterGate, "") == "gated" &&
          labels->value("multiarch.openshift.io/node-affinity", "") == "not-set" &&
          labels->value("multiarch.openshift.io/preferred-node-affinity", "") == "not-set" &&
@@ -205,6 +203,13 @@ std::vector<std::string> QuotedIn(const std::string& cel) {
     quoted.push_back(cel.substr(begin + 1, end - begin - 1));
     from = end + 1;
   }
+}
+
+bool HasGate(const Json& pod, std::string_view name) {
+  const Json* gates = kube::Find(pod, "spec.schedulingGates");
+  return gates != nullptr && std::any_of(gates->begin(), gates->end(), [&](const Json& gate) {
+           return gate["name"] == std::string(name);
+         });
 }
 
 std::string ImagesOf(const Json& pod) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/testing/fake_admission.h"
@@ -24,7 +25,9 @@ std::vector<std::string> QuotedIn(const std::string& cel);
 // matches the pods whose annotation "kind" is the expression.
 bool RuleMatches(const std::string& restricted, const kube::Json& pod);
 
-// What conditions and policies find in a pod. The images of its containers, separated by commas.
+// What conditions and policies find in a pod.
+bool HasGate(const kube::Json& pod, std::string_view name);
+// The images of its containers, separated by commas.
 std::string ImagesOf(const kube::Json& pod);
 bool RequiresArchitecture(const kube::Json& pod);
 bool PrefersArchitecture(const kube::Json& pod);

@@ -107,11 +107,10 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
     return std::make_unique<templates::TemplateFeature>(term, template_metrics,
                                                         &template_controller);
   });
-  // What is known of public images.
+  // What is known of images.
   image_facts::FactMetrics fact_metrics(metrics);
   options.features.push_back([&fact_metrics](const TermParts& term) {
-    return std::make_unique<image_facts::FactKeeper>(term.operator_namespace, term.client,
-                                                     term.clock, term.images, fact_metrics);
+    return image_facts::NewFactKeeper(term, fact_metrics);
   });
   kube::LeaseOptions lease{.ns = FLAGS_namespace, .name = std::string(api::kControllerName)};
   lease.able = [&ability] { return ability.Able(); };

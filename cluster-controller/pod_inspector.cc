@@ -44,11 +44,11 @@ PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
   inspection::PodIdentity identity{.ns = pod.metadata().namespace_(),
                                    .pod = pod.metadata().name(),
                                    .uid = pod.metadata().uid(),
-                                   .account = pod.spec().service_account_name()};
+                                   .account = pod.spec().service_account_name(),
+                                   .pull_secrets = placement::PullSecretsOf(pod)};
   return {.pod = kube::KeyOf(pod),
           .identity = std::make_shared<const inspection::PodIdentity>(std::move(identity)),
-          .images = placement::ImagesOf(pod),
-          .secrets = PullSecrets::NamesIn(pod)};
+          .images = placement::ImagesOf(pod)};
 }
 
 void PodInspector::OnTurn(const std::function<void(const kube::ObjectKey&)>& wake) {
@@ -61,7 +61,7 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images& images)
   if (!checked) co_return checked.error();
   if (!images.keyring) {
     Result<inspection::SharedKeyring> read =
-        co_await secrets_.For(images.pod.ns, images.secrets, images.deadline);
+        co_await secrets_.For(images.pod.ns, images.identity->pull_secrets, images.deadline);
     if (!read) co_return read.error();
     images.keyring = std::move(*read);
   }
@@ -120,7 +120,7 @@ Async<std::optional<PodImages>> PodInspector::Inspect(const kube::core::Pod& pod
 
 Async<std::optional<PodImages>> PodInspector::InspectImages(Images& images, bool last_attempt) {
   kube::ObjectKey key = images.pod;
-  bool reads = !images.secrets.empty() && !images.keyring;
+  bool reads = !images.identity->pull_secrets.empty() && !images.keyring;
   if (!memory_.Enter(key) || (reads && !readers_.Enter(key))) co_return std::nullopt;
   Result<std::vector<Wanted>> all = co_await WantedFor(images);
   readers_.Leave(key);
@@ -131,6 +131,7 @@ Async<std::optional<PodImages>> PodInspector::InspectImages(Images& images, bool
   size_t bytes = 0;
   for (const Wanted& wanted : *all)
     bytes += kPerImage + kCopiesOfName * wanted.request.image.size();
+  for (const std::string& secret : images.identity->pull_secrets) bytes += secret.size();
   if (!all->empty() && all->front().request.keyring != nullptr)
     bytes += all->front().request.keyring->bytes();
   memory_.Take(key, bytes);

@@ -57,10 +57,9 @@ class PodInspector {
   // The parts of a pod that its inspection needs.
   struct Images {
     kube::ObjectKey pod;
-    inspection::SharedPodIdentity identity;
+    inspection::SharedPodIdentity identity;  // not nullptr
     std::vector<placement::ContainerImage> images;
-    std::vector<std::string> secrets;
-    // The credentials in `secrets` and the global ones, once they have been read.
+    // The credentials in its pull secrets and the global ones, once they have been read.
     std::optional<inspection::SharedKeyring> keyring = std::nullopt;
     // No read of a Secret starts after it.
     kube::TimePoint deadline = kube::TimePoint::max();

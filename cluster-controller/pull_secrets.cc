@@ -18,9 +18,6 @@ using kube::Result;
 using kube::core::Secret;
 using namespace std::chrono_literals;
 
-// Higher than any pod needs.
-constexpr size_t kMaxSecrets = 32;
-constexpr size_t kMaxName = 253;
 // Secrets in memory at a time, each up to 1 MiB.
 constexpr size_t kMaxReads = 8;
 
@@ -35,6 +32,13 @@ SharedKeyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
     VLOG(1) << "pull secret " << key.ToString() << " is not used: " << added.error();
     keyring.AddProblem(added.error().message());
   }
+  return std::make_shared<const Keyring>(std::move(keyring));
+}
+
+SharedKeyring OfEveryPod(SharedKeyring global) {
+  if (global == nullptr || global->empty()) return global;
+  Keyring keyring = *global;
+  keyring.SetHolders(inspection::Holders::kEveryPod);
   return std::make_shared<const Keyring>(std::move(keyring));
 }
 
@@ -57,17 +61,6 @@ kube::Error NoTimeFor(const kube::ObjectKey& key) {
 }
 
 }  // namespace
-
-std::vector<std::string> PullSecrets::NamesIn(const kube::core::Pod& pod) {
-  std::vector<std::string> names;
-  for (const kube::core::LocalObjectReference& secret : pod.spec().image_pull_secrets()) {
-    if (names.size() == kMaxSecrets) break;
-    const std::string& name = secret.name();
-    if (name.empty() || name.size() > kMaxName) continue;
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-  }
-  return names;
-}
 
 Async<SharedKeyring> PullSecrets::For(std::string ns, std::vector<std::string> names,
                                       kube::TimePoint deadline) {
@@ -126,6 +119,7 @@ Async<SharedKeyring> PullSecrets::Global(kube::TimePoint deadline) {
   if (watch_ != nullptr && watch_->current()) co_return watched_;
   kube::ObjectKey key = global_;
   Result<SharedKeyring> keyring = co_await Read(std::move(key), deadline);
+  if (keyring) keyring = OfEveryPod(std::move(*keyring));
   co_return keyring;
 }
 
@@ -153,8 +147,9 @@ kube::asio::awaitable<void> PullSecrets::Run() {
       // Ignores events after SetGlobal() named another Secret.
       watch_->OnEvent([this, own = watch_.get()](kube::EventType type, const Secret& secret) {
         if (watch_.get() != own) return;
-        watched_ =
-            type == kube::EventType::kDeleted ? nullptr : ToKeyring(kube::KeyOf(secret), secret);
+        watched_ = type == kube::EventType::kDeleted
+                       ? nullptr
+                       : OfEveryPod(ToKeyring(kube::KeyOf(secret), secret));
       });
       tasks.Spawn("global-pull-secret", Watch(watch_));
     }

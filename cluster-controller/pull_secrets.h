@@ -43,9 +43,6 @@ class PullSecrets {
   // Watches the global Secret until cancelled.
   kube::asio::awaitable<void> Run();
 
-  // The names in the pod's imagePullSecrets, each once, without invalid ones; at most 32.
-  static std::vector<std::string> NamesIn(const kube::core::Pod& pod);
-
   // The credentials of these Secrets of `ns` in their order, then the global ones. As in the
   // kubelet, a Secret that is missing or is no pull secret is skipped; one that is too large is
   // named in the keyring's problem(). Errors: the API server's, except kNotFound;

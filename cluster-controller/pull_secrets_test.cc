@@ -15,6 +15,7 @@
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 #include "kube/testing/slow_client.h"
+#include "placement/images.h"
 
 namespace cluster_controller {
 namespace {
@@ -42,7 +43,7 @@ class PullSecretsTest : public testing::Test {
   // The user names that a pod of namespace "ns" with these secrets has for r.io.
   std::vector<std::string> Users(const kube::core::Pod& pod) {
     auto keyring =
-        kube::Run(io_, secrets_.For(pod.metadata().namespace_(), PullSecrets::NamesIn(pod)));
+        kube::Run(io_, secrets_.For(pod.metadata().namespace_(), placement::PullSecretsOf(pod)));
     EXPECT_THAT(keyring, IsOk());
     std::vector<std::string> users;
     if (!keyring || *keyring == nullptr) return users;
@@ -178,8 +179,8 @@ TEST_F(PullSecretsTest, ASecretThatIsTooLargeIsNamed) {
 TEST_F(PullSecretsTest, NamesAreLimitedAndUnique) {
   MakePod pod("web");
   for (int i = 0; i < 100; ++i) pod.PullSecret("s" + std::to_string(i / 2));
-  EXPECT_EQ(PullSecrets::NamesIn(pod).size(), 32u);
-  EXPECT_EQ(PullSecrets::NamesIn(MakePod("web").PullSecret(std::string(1'000'000, 'x'))).size(),
+  EXPECT_EQ(placement::PullSecretsOf(pod).size(), 32u);
+  EXPECT_EQ(placement::PullSecretsOf(MakePod("web").PullSecret(std::string(1'000'000, 'x'))).size(),
             0u);
 }
 

@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "image-facts/lifetime.h"
+
 namespace image_facts {
 namespace {
 
@@ -15,12 +17,15 @@ using kube::TimePoint;
 constexpr std::string_view kNamePrefix = "image-facts-";
 // Of a line: the digits of its numbers, spaces, quotes and the comma.
 constexpr size_t kLineOverhead = 24;
+// And of a scope.
+constexpr size_t kScopeOverhead = 8;
 
 // The most that the fact adds to an object; 0 if it has no text.
 size_t BytesOf(const ImageFact& fact) {
   std::string platforms = PlatformsToText(*fact.platforms);
   if (platforms.empty() || fact.image.empty() || fact.image.size() > kMaxImageName) return 0;
-  return fact.image.size() + fact.digest.size() + platforms.size() + kLineOverhead;
+  size_t scope = fact.scope.empty() ? 0 : fact.scope.size() + kScopeOverhead;
+  return fact.image.size() + fact.digest.size() + platforms.size() + scope + kLineOverhead;
 }
 
 bool SaysTheSame(const ImageFact& a, const ImageFact& b) {
@@ -50,23 +55,25 @@ void FactBook::SetDue(size_t object, TimePoint due) {
   current = current ? std::min(*current, due) : due;
 }
 
-const ImageFact* FactBook::Find(std::string_view image) const {
-  auto found = facts_.find(image);
+const ImageFact* FactBook::Find(const FactName& name) const {
+  auto found = facts_.find(name);
   return found == facts_.end() ? nullptr : &found->second->fact;
 }
 
-bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now) {
+bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now, bool always_pull) {
   std::string owner = ns;
-  if (auto found = facts_.find(fact.image); found != facts_.end()) {
+  if (auto found = facts_.find(NameOf(fact)); found != facts_.end()) {
     Held& held = *found->second;
     if (SaysTheSame(held.fact, fact)) {
+      auto lifetime = LifetimeOf({fact.image, !fact.scope.empty(), always_pull});
+      if (lifetime && held.fact.read < fact.read)
+        SetDue(held.object, std::max(now, held.taken + *lifetime / 2));
       held.fact.read = std::max(held.fact.read, fact.read);
-      SetDue(held.object, now + limits_.again);
       return true;
     }
     // It may be larger than before, and not fit where it was.
     owner = held.ns;
-    Erase(fact.image, now);
+    Erase(NameOf(fact), now);
   }
   size_t bytes = BytesOf(fact);
   if (bytes == 0 || bytes > std::min(limits_.object_bytes, limits_.namespace_bytes)) return false;
@@ -77,8 +84,8 @@ bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now) {
   return true;
 }
 
-void FactBook::Use(std::string_view image, const std::string& ns) {
-  auto found = facts_.find(image);
+void FactBook::Use(const FactName& name, const std::string& ns) {
+  auto found = facts_.find(name);
   if (found == facts_.end()) return;
   // A fact of an earlier leader has no owner yet.
   Held& held = *found->second;
@@ -101,17 +108,19 @@ void FactBook::Disown(const Held& held) {
   if (owner->second.order.empty()) namespaces_.erase(owner);
 }
 
-void FactBook::Erase(std::string_view image, TimePoint now) {
-  auto found = facts_.find(image);
+void FactBook::Erase(const FactName& name, TimePoint now) {
+  auto found = facts_.find(name);
   if (found == facts_.end()) return;
-  const Held& held = *found->second;
+  // `name` may be of it.
+  std::unique_ptr<Held> erased = std::move(found->second);
+  facts_.erase(found);
+  const Held& held = *erased;
   Disown(held);
   Object& object = objects_[held.object];
   object.bytes -= held.bytes;
-  object.facts.erase(&held);
+  object.facts.erase(erased.get());
   bytes_ -= held.bytes;
   SetDue(held.object, now);
-  facts_.erase(found);
 }
 
 void FactBook::Insert(ImageFact fact, size_t bytes, const std::string& ns, size_t object) {
@@ -121,8 +130,8 @@ void FactBook::Insert(ImageFact fact, size_t bytes, const std::string& ns, size_
   objects_[object].facts.insert(held.get());
   objects_[object].bytes += bytes;
   bytes_ += bytes;
-  std::string_view image = held->fact.image;
-  facts_[image] = std::move(held);
+  FactName name = NameOf(held->fact);
+  facts_[name] = std::move(held);
 }
 
 std::optional<size_t> FactBook::RoomFor(size_t bytes) const {
@@ -152,12 +161,12 @@ FactBook::Namespace& FactBook::Most() {
 std::optional<size_t> FactBook::MakeRoom(size_t bytes, const std::string& ns, TimePoint now) {
   auto own = namespaces_.find(ns);
   while (own != namespaces_.end() && own->second.bytes + bytes > limits_.namespace_bytes) {
-    Erase(std::string(own->second.order.front()->fact.image), now + limits_.again);
+    Erase(NameOf(own->second.order.front()->fact), now + limits_.again);
     own = namespaces_.find(ns);
   }
   std::optional<size_t> object = RoomFor(bytes);
   while (!object && !namespaces_.empty()) {
-    Erase(std::string(Most().order.front()->fact.image), now + limits_.again);
+    Erase(NameOf(Most().order.front()->fact), now + limits_.again);
     object = RoomFor(bytes);
   }
   return object;
@@ -185,9 +194,9 @@ void FactBook::Restore(const ImageFacts& object, TimePoint now) {
   for (const ImageFact& fact : object.facts) {
     size_t bytes = BytesOf(fact);
     const Object& to = objects_[*number];
-    const ImageFact* other = Find(fact.image);
-    if (other != nullptr && other->read < fact.read) Erase(fact.image, now);
-    if (bytes == 0 || Find(fact.image) != nullptr || to.bytes + bytes > limits_.object_bytes) {
+    const ImageFact* other = Find(NameOf(fact));
+    if (other != nullptr && other->read < fact.read) Erase(NameOf(fact), now);
+    if (bytes == 0 || Find(NameOf(fact)) != nullptr || to.bytes + bytes > limits_.object_bytes) {
       SetDue(*number, now);
       continue;
     }
@@ -207,15 +216,22 @@ std::optional<ImageFacts> FactBook::TakeDue(TimePoint now) {
       NameOf(static_cast<size_t>(std::distance(objects_.begin(), first))));
   object.configuration = configuration_;
   object.facts.reserve(first->facts.size());
-  for (const Held* held : first->facts) object.facts.push_back(held->fact);
-  std::sort(object.facts.begin(), object.facts.end(),
-            [](const ImageFact& a, const ImageFact& b) { return a.image < b.image; });
+  for (Held* held : first->facts) {
+    held->taken = now;
+    object.facts.push_back(held->fact);
+  }
+  std::sort(object.facts.begin(), object.facts.end(), [](const ImageFact& a, const ImageFact& b) {
+    return std::tie(a.image, a.scope) < std::tie(b.image, b.scope);
+  });
   return object;
 }
 
-bool FactBook::HasDue() const {
-  return std::any_of(objects_.begin(), objects_.end(),
-                     [](const Object& object) { return object.due.has_value(); });
+std::optional<TimePoint> FactBook::NextDue() const {
+  std::optional<TimePoint> next;
+  for (const Object& object : objects_) {
+    if (object.due) next = std::min(next.value_or(*object.due), *object.due);
+  }
+  return next;
 }
 
 void FactBook::Retry(const std::string& object, TimePoint now) {

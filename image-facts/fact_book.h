@@ -7,6 +7,8 @@
 //   book.Put(fact, "team-a", now);
 //   while (std::optional<ImageFacts> object = book.TakeDue(clock.Now())) { ... write it ... }
 //
+// What a registry said again is written when half of the time for which it counts has passed.
+//
 // A new fact gets into the object that is to be written anyway, or into the smallest one, and stays
 // there. So the new facts of a burst are one write.
 //
@@ -15,6 +17,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -35,8 +38,16 @@ struct FactLimits {
   size_t objects = 16;
   size_t object_bytes = 224 * 1024;
   size_t namespace_bytes = 1u << 20;
-  // How long a fact that only was read again may wait for its write.
+  // How long the write of what was removed to make room, or read again, waits for others.
   kube::Duration again = std::chrono::seconds(15);
+};
+
+// A fact has a name: the image and the scope.
+struct FactName {
+  std::string_view image;
+  std::string_view scope = "";
+
+  bool operator==(const FactName&) const = default;
 };
 
 class FactBook {
@@ -44,12 +55,13 @@ class FactBook {
   explicit FactBook(FactLimits limits = {});
 
   // Adds a fact of an image that a pod of `ns` uses, or one that a registry was asked about again.
+  // With `always_pull`, pods count it for a shorter time (lifetime.h).
   // False if it does not fit: its name or platforms have no text, or are too long.
-  bool Put(ImageFact fact, const std::string& ns, kube::TimePoint now);
-  // The image is used by a pod of `ns`.
-  void Use(std::string_view image, const std::string& ns);
-  void Erase(std::string_view image, kube::TimePoint now);
-  const ImageFact* Find(std::string_view image) const;
+  bool Put(ImageFact fact, const std::string& ns, kube::TimePoint now, bool always_pull = false);
+  // The fact is used by a pod of `ns`.
+  void Use(const FactName& name, const std::string& ns);
+  void Erase(const FactName& name, kube::TimePoint now);
+  const ImageFact* Find(const FactName& name) const;
 
   // Drops all facts: the next ones are read under another configuration than they were.
   void Reset(const std::string& configuration, kube::TimePoint now);
@@ -60,8 +72,8 @@ class FactBook {
   // The object that is to be written next, with all its facts; nullopt: none is due. Facts that
   // were added or removed are due at once, facts that were read again after limits.again.
   std::optional<ImageFacts> TakeDue(kube::TimePoint now);
-  // Whether an object is due, now or later.
-  bool HasDue() const;
+  // When the next object is due; nullopt: none is.
+  std::optional<kube::TimePoint> NextDue() const;
   // The write has failed: the object is due again.
   void Retry(const std::string& object, kube::TimePoint now);
 
@@ -74,6 +86,7 @@ class FactBook {
     size_t bytes = 0;
     std::string ns;
     size_t object = 0;
+    kube::TimePoint taken = {};           // by TakeDue()
     std::list<Held*>::iterator use = {};  // in Namespace::order
   };
   struct Namespace {
@@ -81,11 +94,19 @@ class FactBook {
     size_t bytes = 0;
   };
   struct Object {
-    std::unordered_set<const Held*> facts;
+    std::unordered_set<Held*> facts;
     size_t bytes = 0;
     std::optional<kube::TimePoint> due;
   };
 
+  struct HashOfName {
+    size_t operator()(const FactName& name) const {
+      return std::hash<std::string_view>()(name.image) ^
+             (std::hash<std::string_view>()(name.scope) << 1);
+    }
+  };
+
+  static FactName NameOf(const ImageFact& fact) { return {fact.image, fact.scope}; }
   static std::string NameOf(size_t object);
   std::optional<size_t> ObjectOf(const std::string& name) const;
   // Where a new fact goes; nullopt: no object has room.
@@ -102,8 +123,9 @@ class FactBook {
   FactLimits limits_;
   std::string configuration_;
   std::vector<Object> objects_;
-  std::map<std::string, Namespace> namespaces_;                        // none is empty
-  std::unordered_map<std::string_view, std::unique_ptr<Held>> facts_;  // by their own image
+  std::map<std::string, Namespace> namespaces_;  // none is empty
+  // By their own image and scope.
+  std::unordered_map<FactName, std::unique_ptr<Held>, HashOfName> facts_;
   size_t bytes_ = 0;
 };
 

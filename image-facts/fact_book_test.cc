@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "image-facts/lifetime.h"
+
 namespace image_facts {
 namespace {
 
@@ -50,23 +52,63 @@ TEST_F(FactBookTest, NewFactsOfABurstAreOneWrite) {
   EXPECT_EQ(object->metadata().name(), "image-facts-0");
   EXPECT_EQ(ImagesOf(*object), (std::set<std::string>{"a:1", "b:1"}));
   EXPECT_FALSE(book.TakeDue(now_ + 1h));
-  ASSERT_NE(book.Find("a:1"), nullptr);
-  EXPECT_EQ(book.Find("c:1"), nullptr);
+  ASSERT_NE(book.Find({"a:1"}), nullptr);
+  EXPECT_EQ(book.Find({"c:1"}), nullptr);
 }
 
-TEST_F(FactBookTest, AFactThatWasReadAgainWaits) {
-  FactBook book({.again = 15s});
-  ASSERT_TRUE(book.Put(Fact("a:1"), "one", now_));
-  ASSERT_TRUE(book.TakeDue(now_));
-  ASSERT_TRUE(book.Put(Fact("a:1", kDigest, 2000s), "one", now_));
-  EXPECT_FALSE(book.TakeDue(now_ + 14s));
-  auto object = book.TakeDue(now_ + 15s);
-  ASSERT_TRUE(object);
-  EXPECT_EQ(object->facts[0].read, Seconds(2000s));
+TEST_F(FactBookTest, WhatIsReadAgainIsWrittenInHalfOfItsLifetime) {
+  struct Case {
+    std::string image;
+    std::string scope;
+    bool always_pull;
+    kube::Duration wait;  // 0: it is never written
+  };
+  const std::string digest = "a@" + kDigest;
+  for (const Case& c :
+       {Case{"a:1", "", false, kTagLifetime / 2}, Case{"a:1", "", true, kAlwaysLifetime / 2},
+        Case{"a:1", "team default key", false, kScopedLifetime / 2},
+        Case{digest, "team default key", true, kScopedLifetime / 2}, Case{digest, "", true, 0s}}) {
+    FactBook book;
+    auto fact = [&](std::chrono::seconds read) {
+      ImageFact fact = Fact(c.image, kDigest, read);
+      fact.scope = c.scope;
+      return fact;
+    };
+    ASSERT_TRUE(book.Put(fact(1000s), "one", now_, c.always_pull));
+    ASSERT_TRUE(book.TakeDue(now_));
+    ASSERT_TRUE(book.Put(fact(2000s), "one", now_ + 1s, c.always_pull));
+    // A result that comes late does not set the time back.
+    ASSERT_TRUE(book.Put(fact(1500s), "one", now_ + 2s, c.always_pull));
+    if (c.wait == 0s) {
+      EXPECT_FALSE(book.NextDue());
+      continue;
+    }
+    EXPECT_EQ(book.NextDue(), now_ + c.wait);
+    EXPECT_FALSE(book.TakeDue(now_ + c.wait - 1ms));
+    auto object = book.TakeDue(now_ + c.wait);
+    ASSERT_TRUE(object);
+    EXPECT_EQ(object->facts[0].read, Seconds(2000s));
+    // What comes after that time is due at once.
+    ASSERT_TRUE(book.Put(fact(3000s), "one", now_ + 1h, c.always_pull));
+    EXPECT_EQ(book.NextDue(), now_ + 1h);
+  }
+}
 
-  // A result that comes late does not set the time back.
-  ASSERT_TRUE(book.Put(Fact("a:1", kDigest, 1500s), "one", now_));
-  EXPECT_EQ(book.Find("a:1")->read, Seconds(2000s));
+TEST_F(FactBookTest, AnImageHasAFactForEachScope) {
+  FactBook book;
+  ImageFact own = Fact("a:1", kOtherDigest);
+  own.scope = "team default key";
+  ASSERT_TRUE(book.Put(Fact("a:1"), "one", now_));
+  ASSERT_TRUE(book.Put(own, "team", now_));
+  ASSERT_NE(book.Find({"a:1"}), nullptr);
+  EXPECT_EQ(book.Find({"a:1"})->digest, kDigest);
+  ASSERT_NE(book.Find({"a:1", own.scope}), nullptr);
+  EXPECT_EQ(book.Find({"a:1", own.scope})->digest, kOtherDigest);
+  EXPECT_EQ(book.Find({"a:1", "other default key"}), nullptr);
+  book.Erase({"a:1"}, now_);
+  EXPECT_EQ(book.Find({"a:1"}), nullptr);
+  EXPECT_NE(book.Find({"a:1", own.scope}), nullptr);
+  EXPECT_EQ(book.bytes(), BytesOf(3) + own.scope.size() + 8);
 }
 
 TEST_F(FactBookTest, AMovedTagIsDueAtOnce) {
@@ -84,8 +126,8 @@ TEST_F(FactBookTest, AnErasedFactIsDueAtOnce) {
   FactBook book;
   ASSERT_TRUE(book.Put(Fact("a:1"), "one", now_));
   ASSERT_TRUE(book.TakeDue(now_));
-  book.Erase("a:1", now_);
-  book.Erase("b:1", now_);
+  book.Erase({"a:1"}, now_);
+  book.Erase({"b:1"}, now_);
   auto object = book.TakeDue(now_);
   ASSERT_TRUE(object);
   EXPECT_TRUE(object->facts.empty());
@@ -126,11 +168,11 @@ TEST_F(FactBookTest, ANamespaceBeyondItsShareEvictsItsOwn) {
   ASSERT_TRUE(book.Put(Fact("b1"), "other", now_));
   ASSERT_TRUE(book.Put(Fact("a1"), "one", now_));
   ASSERT_TRUE(book.Put(Fact("a2"), "one", now_));
-  book.Use("a1", "one");
+  book.Use({"a1"}, "one");
   ASSERT_TRUE(book.Put(Fact("a3"), "one", now_));
-  EXPECT_NE(book.Find("a1"), nullptr);
-  EXPECT_EQ(book.Find("a2"), nullptr);
-  EXPECT_NE(book.Find("b1"), nullptr);
+  EXPECT_NE(book.Find({"a1"}), nullptr);
+  EXPECT_EQ(book.Find({"a2"}), nullptr);
+  EXPECT_NE(book.Find({"b1"}), nullptr);
 }
 
 TEST_F(FactBookTest, WithoutRoomTheNamespaceWithTheMostEvicts) {
@@ -138,10 +180,10 @@ TEST_F(FactBookTest, WithoutRoomTheNamespaceWithTheMostEvicts) {
   ASSERT_TRUE(book.Put(Fact("b1"), "small", now_));
   for (const char* image : {"a1", "a2", "a3"}) ASSERT_TRUE(book.Put(Fact(image), "large", now_));
   ASSERT_TRUE(book.Put(Fact("c1"), "small", now_));
-  EXPECT_NE(book.Find("b1"), nullptr);
-  EXPECT_NE(book.Find("c1"), nullptr);
-  EXPECT_EQ(book.Find("a1"), nullptr);
-  EXPECT_NE(book.Find("a3"), nullptr);
+  EXPECT_NE(book.Find({"b1"}), nullptr);
+  EXPECT_NE(book.Find({"c1"}), nullptr);
+  EXPECT_EQ(book.Find({"a1"}), nullptr);
+  EXPECT_NE(book.Find({"a3"}), nullptr);
   EXPECT_EQ(book.bytes(), 4 * BytesOf(2));
 }
 
@@ -166,10 +208,10 @@ TEST_F(FactBookTest, RestoresWhatIsStored) {
   FactBook book;
   book.Reset("c1", now_);
   book.Restore(*stored, now_);
-  ASSERT_NE(book.Find("a:1"), nullptr);
+  ASSERT_NE(book.Find({"a:1"}), nullptr);
   EXPECT_FALSE(book.TakeDue(now_ + 1h));
   // It gets the owner that uses it first.
-  book.Use("a:1", "one");
+  book.Use({"a:1"}, "one");
   EXPECT_FALSE(book.TakeDue(now_ + 1h));
   ASSERT_TRUE(book.Put(Fact("b:1"), "one", now_));
   auto object = book.TakeDue(now_);
@@ -204,8 +246,8 @@ TEST_F(FactBookTest, OfTwoStoredFactsTheNewerOneCounts) {
     FactBook book;
     book.Restore(first, now_);
     book.Restore(second, now_);
-    ASSERT_NE(book.Find("a:1"), nullptr);
-    EXPECT_EQ(book.Find("a:1")->digest, kOtherDigest);
+    ASSERT_NE(book.Find({"a:1"}), nullptr);
+    EXPECT_EQ(book.Find({"a:1"})->digest, kOtherDigest);
     auto object = book.TakeDue(now_);
     ASSERT_TRUE(object);
     EXPECT_EQ(object->metadata().name(), "image-facts-0");

@@ -12,13 +12,16 @@ namespace image_facts {
 
 using placement::SharedPlatforms;
 
-uint64_t HashOf(std::string_view image) {
+uint64_t HashOf(std::string_view image, std::string_view scope) {
   static const std::array<uint64_t, 2> kKey = [] {
     std::array<uint64_t, 2> key{};
     RAND_bytes(reinterpret_cast<uint8_t*>(key.data()), sizeof(key));  // never fails in BoringSSL
     return key;
   }();
-  return SIPHASH_24(kKey.data(), reinterpret_cast<const uint8_t*>(image.data()), image.size());
+  std::string name(image);
+  // No name of an image has a space.
+  if (!scope.empty()) name.append(" ").append(scope);
+  return SIPHASH_24(kKey.data(), reinterpret_cast<const uint8_t*>(name.data()), name.size());
 }
 
 kube::Result<FactIndex> FactIndex::FromJson(kube::Json object) {
@@ -26,13 +29,14 @@ kube::Result<FactIndex> FactIndex::FromJson(kube::Json object) {
   index.metadata_ = kube::MetadataFromJson(object);
   index.configuration_ = ConfigurationOf(object);
   std::map<const void*, uint32_t> known;
-  ForEachFact(object, [&](const FactLine& line, const SharedPlatforms& platforms) {
+  ForEachFact(object, [&](const StoredFact& fact) {
     auto [at, is_new] =
-        known.try_emplace(platforms.get(), static_cast<uint32_t>(index.platforms_.size()));
-    if (is_new) index.platforms_.push_back(platforms);
-    int64_t read = line.read.time_since_epoch().count();
+        known.try_emplace(fact.platforms.get(), static_cast<uint32_t>(index.platforms_.size()));
+    if (is_new) index.platforms_.push_back(fact.platforms);
+    int64_t read = fact.line.read.time_since_epoch().count();
     if (read > UINT32_MAX) return;
-    index.entries_.push_back({HashOf(line.image), static_cast<uint32_t>(read), at->second});
+    index.entries_.push_back(
+        {HashOf(fact.line.image, fact.scope), static_cast<uint32_t>(read), at->second});
   });
   std::sort(index.entries_.begin(), index.entries_.end(),
             [](const Entry& a, const Entry& b) { return a.hash < b.hash; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FactIndex: the facts of one ImageFacts object for lookups by name, in 16 bytes a fact. As an API
-// kind it is what an informer caches, so the cache is the index.
+// FactIndex: the facts of one ImageFacts object for lookups by name and scope, in 16 bytes a fact.
+// As an API kind it is what an informer caches, so the cache is the index.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@
 
 namespace image_facts {
 
-// Of an image's name, with a secret key of the process: nobody can choose a name that has the hash
-// of another one.
-uint64_t HashOf(std::string_view image);
+// Of an image's name and the fact's scope, with a secret key of the process: nobody can choose a
+// name that has the hash of another one.
+uint64_t HashOf(std::string_view image, std::string_view scope = "");
 
 class FactIndex {
  public:

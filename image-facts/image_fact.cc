@@ -108,6 +108,7 @@ std::string ToText(const FactLine& line) {
   text += std::to_string(line.platforms);
   text += ' ';
   text += std::to_string(line.read.time_since_epoch().count());
+  if (line.scope) text += ' ' + std::to_string(*line.scope);
   return text;
 }
 
@@ -116,11 +117,14 @@ std::optional<FactLine> FactLineFromText(std::string_view text) {
   line.image = Take(text, ' ');
   line.digest = Take(text, ' ');
   std::string_view platforms = Take(text, ' ');
+  const bool scoped = text.find(' ') != std::string_view::npos;
+  std::string_view time = Take(text, ' ');
   int64_t read = 0;
   if (line.image.empty() || line.image.size() > kMaxImageName ||
-      !inspection::IsDigest(line.digest) || !Read(platforms, line.platforms) || !Read(text, read) ||
+      !inspection::IsDigest(line.digest) || !Read(platforms, line.platforms) || !Read(time, read) ||
       read < 0)
     return std::nullopt;
+  if (scoped && !Read(text, line.scope.emplace())) return std::nullopt;
   line.read = Seconds(std::chrono::seconds(read));
   return line;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageFact: what a registry has said about an image to a client without credentials, and when. So
-// it tells a reader nothing that the registry does not tell everybody.
+// ImageFact: what a registry has said about an image, when, and for which pods that counts.
 //
-// In an object (image_facts.h), a fact is one line, and the platforms are an index into a list:
+// In an object (image_facts.h), a fact is one line. The platforms, and the scope if it has one, are
+// an index into a list:
 //
 //   docker.io/library/nginx:1.27 sha256:0123… 0 1732700000
+//   quay.io/team-a/app:1 sha256:4567… 1 1732700000 0
 //   ["linux/amd64 linux/arm64", "linux/amd64/v3", "windows/amd64/10.0.20348", "*"]
+//   ["team-a default registry-key"]
 #pragma once
 
 #include <chrono>
@@ -27,6 +29,7 @@ struct ImageFact {
   std::string digest;  // of the manifest or index
   placement::SharedPlatforms platforms;
   Seconds read{};
+  std::string scope = {};  // fact_scope.h
 };
 
 // "linux/amd64 linux/arm64"; "*" for images that never run. Platforms without a valid name are left
@@ -41,6 +44,7 @@ struct FactLine {
   std::string_view digest;
   size_t platforms = 0;  // an index into the object's list
   Seconds read{};
+  std::optional<size_t> scope = {};  // an index into the object's list; nullopt: every pod
 };
 
 std::string ToText(const FactLine& line);

@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -41,10 +42,13 @@ class ImageFacts {
 
 // ImageFacts::configuration of the object.
 std::string ConfigurationOf(const kube::Json& object);
-// Calls `visit` with each valid line of the object, and its platforms.
-void ForEachFact(
-    const kube::Json& object,
-    const std::function<void(const FactLine&, const placement::SharedPlatforms&)>& visit);
+struct StoredFact {
+  FactLine line;
+  const placement::SharedPlatforms& platforms;
+  std::string_view scope;
+};
+// Calls `visit` with each valid line of the object.
+void ForEachFact(const kube::Json& object, const std::function<void(const StoredFact&)>& visit);
 
 }  // namespace image_facts
 

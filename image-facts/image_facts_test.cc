@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "image-facts/fact_index.h"
+#include "image-facts/fact_scope.h"
 
 namespace image_facts {
 namespace {
@@ -86,6 +88,14 @@ TEST(FactLineTest, ReadsWhatItWrites) {
   EXPECT_EQ(line->digest, kDigest);
   EXPECT_EQ(line->platforms, 3U);
   EXPECT_EQ(line->read, Seconds(1000s));
+  EXPECT_FALSE(line->scope);
+
+  text = ToText(FactLine{"a:1", kDigest, 3, Seconds(1000s), 7});
+  EXPECT_EQ(text, "a:1 " + kDigest + " 3 1000 7");
+  line = FactLineFromText(text);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->read, Seconds(1000s));
+  EXPECT_EQ(line->scope, 7U);
 }
 
 TEST(FactLineTest, RefusesOtherText) {
@@ -93,9 +103,9 @@ TEST(FactLineTest, RefusesOtherText) {
   ASSERT_TRUE(FactLineFromText(valid));
   for (const std::string& text :
        {std::string(""), std::string("a"), "a " + kDigest, "a " + kDigest + " 0", valid + " ",
-        valid + " 1", "a " + kDigest + " -1 1", "a " + kDigest + " 0 -1", "a " + kDigest + " x 1",
-        std::string("a sha256:1 0 1"), " " + kDigest + " 0 1",
-        std::string(513, 'a') + " " + kDigest + " 0 1",
+        valid + " x", valid + " -1", valid + " 1 1", "a " + kDigest + " -1 1",
+        "a " + kDigest + " 0 -1", "a " + kDigest + " x 1", std::string("a sha256:1 0 1"),
+        " " + kDigest + " 0 1", std::string(513, 'a') + " " + kDigest + " 0 1",
         "a " + kDigest + " 99999999999999999999999 1"}) {
     EXPECT_FALSE(FactLineFromText(text)) << text;
   }
@@ -122,6 +132,63 @@ TEST(ImageFactsTest, SharesPlatformsOfAnObject) {
   EXPECT_EQ(read->facts[1].digest, kDigest);
   EXPECT_EQ(read->facts[1].platforms->platforms, (std::vector<Platform>{{"linux", "arm64"}}));
   EXPECT_EQ(read->facts[2].platforms, read->facts[0].platforms);
+}
+
+TEST(ImageFactsTest, AScopeIsAPartOfAFact) {
+  ImageFacts facts;
+  facts.facts = {Fact("a:1", Of({{"linux", "amd64"}})), Fact("a:1", Of({{"linux", "arm64"}})),
+                 Fact("b:1", Of({{"linux", "arm64"}}))};
+  facts.facts[1].scope = facts.facts[2].scope = "team default key";
+  Json json = facts.ToJson();
+  EXPECT_EQ(json["scopes"], Json::array({"team default key"}));
+  EXPECT_EQ(json["images"][0], "a:1 " + kDigest + " 0 1000");
+  EXPECT_EQ(json["images"][1], "a:1 " + kDigest + " 1 1000 0");
+
+  auto read = ImageFacts::FromJson(json);
+  ASSERT_TRUE(read);
+  ASSERT_EQ(read->facts.size(), 3U);
+  EXPECT_EQ(read->facts[0].scope, "");
+  EXPECT_EQ(read->facts[1].scope, "team default key");
+
+  auto index = FactIndex::FromJson(json);
+  ASSERT_TRUE(index);
+  auto architecture = [&](uint64_t hash) {
+    auto found = index->Find(hash);
+    return found ? found->platforms->platforms[0].architecture : "none";
+  };
+  EXPECT_EQ(architecture(HashOf("a:1")), "amd64");
+  EXPECT_EQ(architecture(HashOf("a:1", "team default key")), "arm64");
+  EXPECT_EQ(architecture(HashOf("a:1", "other default key")), "none");
+  EXPECT_EQ(architecture(HashOf("b:1")), "none");
+}
+
+// A line whose scope is lost must not serve every pod.
+TEST(ImageFactsTest, AFactWithoutItsScopeIsNone) {
+  for (const Json& scopes : {Json(nullptr), Json::array(), Json::array({""}), Json::array({7}),
+                             Json::array({std::string(513, 'a')})}) {
+    Json json = {{"platforms", Json::array({"linux/amd64"})},
+                 {"images", Json::array({"a " + kDigest + " 0 1 0"})},
+                 {"scopes", scopes}};
+    auto read = ImageFacts::FromJson(json);
+    ASSERT_TRUE(read);
+    EXPECT_TRUE(read->facts.empty()) << scopes;
+  }
+}
+
+TEST(ScopeTest, NamesTheCredentialsOfAPod) {
+  auto scope = ScopeOf("team", "default", {"key", "other"});
+  ASSERT_TRUE(scope);
+  EXPECT_EQ(*scope, "team default key other");
+  ScopeParts parts = PartsOf(*scope);
+  EXPECT_EQ(parts.ns, "team");
+  EXPECT_EQ(parts.account, "default");
+  EXPECT_EQ(parts.pull_secrets, (std::vector<std::string>{"key", "other"}));
+  EXPECT_FALSE(ScopeOf("team", "default", {}));
+  EXPECT_FALSE(ScopeOf("team", "", {"key"}));
+  EXPECT_FALSE(ScopeOf("", "default", {"key"}));
+  EXPECT_FALSE(ScopeOf("team", "default", {"key", "a b"}));
+  EXPECT_FALSE(ScopeOf("team", "default", {std::string(253, 'a'), std::string(253, 'b')}));
+  EXPECT_TRUE(PartsOf("").pull_secrets.empty());
 }
 
 TEST(ImageFactsTest, SkipsWhatIsNotValid) {

@@ -65,7 +65,7 @@ struct Query {
   Reference reference;
   Use use = Use::kContainer;
   bool always_pull = false;
-  std::string ns = {};                   // of the pod; may be empty
+  SharedPodIdentity pod = {};            // may be nullptr
   std::vector<Repository> repositories;  // mirrors first
   // Set where plugins or clouds add credentials: the identities of all of them, with those that
   // could not be had for a moment. What was read with these before is for the same pods.
@@ -82,6 +82,15 @@ struct Query {
   // What is known of an image depends on its use.
   std::string ImageKey(const std::string& digest) const {
     return use == Use::kVolume ? "volume " + digest : digest;
+  }
+  // Who has all credentials with which the image is looked for.
+  Holders LeastHolders() const {
+    Holders least = Holders::kEveryPod;
+    for (const Repository& repository : repositories) {
+      for (const Credential& credential : repository.credentials)
+        least = std::max(least, credential.holders);
+    }
+    return least;
   }
   // Empty without credentials.
   std::string CredentialIdentities() const {
@@ -118,7 +127,10 @@ class Inspector final : public ImageInspector {
     // What needs no credential, and no other program or request.
     Result<Query> query = NewQuery(*generation, *reference, request);
     if (!query) co_return query.error().Prefix(about);
-    if (SharedPlatforms* known = FindDigest(*generation, *query)) co_return Inspected{*known};
+    if (SharedPlatforms* known = FindDigest(*generation, *query)) {
+      LearnAgain(generation, *query, *known);
+      co_return Inspected{*known};
+    }
 
     // The credentials: the pod's own, then those of the plugins.
     ProvidedCredentials provided;
@@ -167,7 +179,10 @@ class Inspector final : public ImageInspector {
     if (!reference) return std::nullopt;
     Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
     if (!query) return std::nullopt;
-    if (SharedPlatforms* known = FindDigest(*generation_, *query)) return Inspected{*known};
+    if (SharedPlatforms* known = FindDigest(*generation_, *query)) {
+      LearnAgain(generation_, *query, *known);
+      return Inspected{*known};
+    }
     // The credentials of plugins and clouds are part of the key, and are not known here.
     if (generation_->providers || UsesCloud(*generation_, *query)) return std::nullopt;
     std::string key = query->Key();
@@ -179,6 +194,7 @@ class Inspector final : public ImageInspector {
     }
     SharedPlatforms* image = FindImage(*generation_, key, *query);
     if (image == nullptr) return std::nullopt;
+    LearnAgain(generation_, *query, *image);
     return Inspected{*image};
   }
 
@@ -204,13 +220,12 @@ class Inspector final : public ImageInspector {
     return identities.empty() ? key : key + " " + Sha256Digest(identities);
   }
 
-  void Observe(std::function<void(PublicImage)> learned,
-               std::function<void()> configured) override {
+  void Observe(std::function<void(Learned)> learned, std::function<void()> configured) override {
     learned_ = std::move(learned);
     configured_ = std::move(configured);
   }
 
-  void Restore(const PublicImage& image, kube::Duration age) override {
+  void Restore(const ImageAnswer& image, kube::Duration age) override {
     Result<Reference> reference = Reference::Parse(image.image);
     if (!reference) return;
     // As the keys of a query for a container without credentials.
@@ -259,6 +274,11 @@ class Inspector final : public ImageInspector {
 
  private:
   static constexpr size_t kShownName = 256;
+
+  struct Found {
+    SharedPlatforms platforms;
+    std::string digest;
+  };
 
   std::shared_ptr<Generation> NewGeneration(const InspectorConfig& config,
                                             std::set<std::string> named_hosts) {
@@ -368,7 +388,7 @@ class Inspector final : public ImageInspector {
     Query query{.reference = std::move(reference),
                 .use = request.use,
                 .always_pull = request.always_pull,
-                .ns = request.pod == nullptr ? "" : request.pod->ns,
+                .pod = request.pod,
                 .repositories = {}};
     bool by_digest = !query.reference.digest.empty();
     for (PullSource& source : *sources) {
@@ -392,7 +412,10 @@ class Inspector final : public ImageInspector {
     Generation::Failure* failure = FindFailure(*generation, key);
     if (failure != nullptr) co_return StaleOr(failure->error, *generation, key, query);
     SharedPlatforms* cached = FindImage(*generation, key, query);
-    if (cached != nullptr) co_return Inspected{*cached};
+    if (cached != nullptr) {
+      LearnAgain(generation, query, *cached);
+      co_return Inspected{*cached};
+    }
     Result<Found> image = co_await ReadFromAny(generation, key, query);
     // It was refused without a credential that it can be read with at another time.
     if (!image && IsRefusal(image.error()) && query.outage)
@@ -402,13 +425,32 @@ class Inspector final : public ImageInspector {
         generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
       co_return StaleOr(image.error(), *generation, key, query);
     }
-    generation->tags.Put(key, {image->digest, clock_.Now()});
-    bool is_public = query.use == Use::kContainer && query.CredentialIdentities().empty();
-    if (is_public && learned_ && generation == generation_) {
-      learned_({query.reference.ToString(), image->digest, image->platforms, std::move(query.ns),
-                query.always_pull});
-    }
+    kube::TimePoint now = clock_.Now();
+    generation->tags.Put(key, {image->digest, now});
+    Learn(generation, query, *image, now);
     co_return Inspected{std::move(image->platforms)};
+  }
+
+  void Learn(const std::shared_ptr<Generation>& generation, const Query& query, const Found& found,
+             kube::TimePoint read) {
+    if (query.use != Use::kContainer || !learned_ || generation != generation_) return;
+    learned_({{query.reference.ToString(), found.digest, found.platforms},
+              query.LeastHolders(),
+              read,
+              query.pod,
+              query.always_pull});
+  }
+  // What is in the cache, if it was read with these credentials.
+  void LearnAgain(const std::shared_ptr<Generation>& generation, const Query& query,
+                  const SharedPlatforms& platforms) {
+    if (!learned_) return;
+    // The credentials of plugins and clouds are not known yet.
+    bool is_known =
+        query.identities.has_value() || (!generation->providers && !UsesCloud(*generation, query));
+    Generation::Tag* tag = is_known ? generation->tags.Find(query.Key()) : nullptr;
+    if (tag == nullptr) return;
+    bool by_digest = !query.reference.digest.empty();
+    Learn(generation, query, {platforms, tag->digest}, by_digest ? clock_.Now() : tag->read);
   }
 
   Result<Inspected> StaleOr(Error error, Generation& generation, const std::string& key,
@@ -450,11 +492,6 @@ class Inspector final : public ImageInspector {
       return nullptr;
     return generation.images.Find(query.ImageKey(tag->digest));
   }
-
-  struct Found {
-    SharedPlatforms platforms;
-    std::string digest;
-  };
 
   // From the first of the query's repositories that has it.
   Async<Found> ReadFromAny(std::shared_ptr<Generation> generation, std::string key, Query query) {
@@ -510,7 +547,7 @@ class Inspector final : public ImageInspector {
   std::shared_ptr<kube::Slots> large_bodies_;
   InspectorConfig config_;
   std::string configuration_ = Fingerprint({});
-  std::function<void(PublicImage)> learned_;
+  std::function<void(Learned)> learned_;
   std::function<void()> configured_;
   std::unique_ptr<CloudCredentials> cloud_;
   std::shared_ptr<Generation> generation_;

@@ -51,14 +51,23 @@ struct Inspected {
   std::string stale = {};
 };
 
-// What a registry has said about an image for containers to a request without credentials.
-struct PublicImage {
+// What a registry has said about an image for containers.
+struct ImageAnswer {
   std::string image;   // Reference::ToString()
   std::string digest;  // of the manifest or index
   placement::SharedPlatforms platforms;
-  // The request's: the namespace of its pod, "" if it has none, and always_pull.
-  std::string ns = {};
-  bool always_pull = false;
+};
+
+// An answer, of the registry or from the cache, and to what request.
+struct Learned {
+  ImageAnswer answer;
+  // Who may have it: every pod, if it was read without credentials, too.
+  Holders holders = Holders::kEveryPod;
+  // When the registry said so. For an image that is named by its digest: when it was known that
+  // the credentials are those with which it was read.
+  kube::TimePoint read;
+  SharedPodIdentity pod = {};  // the request's
+  bool always_pull = false;    // the request's
 };
 
 struct InspectorOptions {
@@ -97,14 +106,14 @@ class ImageInspector {
   // after each change of the configuration, which may change these places.
   virtual std::string SharingKey(const ImageRequest& request) const = 0;
 
-  // `learned` is called with each answer of a registry about a public image, also if it is as
-  // before; `configured` after each change of Configuration().
-  virtual void Observe(std::function<void(PublicImage)> learned,
-                       std::function<void()> configured) = 0;
-  // Puts into the cache what another inspector has learned under the same configuration, `age` ago.
-  virtual void Restore(const PublicImage& image, kube::Duration age) = 0;
-  // Identifies the configuration: equal for configurations under which a public image is read from
-  // the same places. Not empty.
+  // `learned` is called with each answer, also if it is as before; `configured` after each change
+  // of Configuration().
+  virtual void Observe(std::function<void(Learned)> learned, std::function<void()> configured) = 0;
+  // Puts into the cache what another inspector has learned under the same configuration, without
+  // credentials, `age` ago.
+  virtual void Restore(const ImageAnswer& image, kube::Duration age) = 0;
+  // Identifies the configuration: equal for configurations under which an image is read from the
+  // same places. Not empty.
   virtual const std::string& Configuration() const = 0;
 
   // Replaces the configuration and drops all that was cached under the previous one. kInvalid says

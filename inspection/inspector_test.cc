@@ -43,7 +43,7 @@ class InspectorTest : public RegistryFixture {
     options.account_tokens = &tokens_;
     options.trace = [this](const std::string& line) { trace_.push_back(line); };
     inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
-    inspector_->Observe([this](PublicImage image) { learned_.push_back(std::move(image)); },
+    inspector_->Observe([this](Learned image) { learned_.push_back(std::move(image)); },
                         [this] { ++configured_; });
     config_.registries_conf = InsecureRegistriesConf(registry_.host());
     Result<void> set = inspector_->SetConfig(config_);
@@ -70,7 +70,7 @@ class InspectorTest : public RegistryFixture {
   FakeAccountTokens tokens_;
   InspectorConfig config_;
   std::vector<std::string> trace_;
-  std::vector<PublicImage> learned_;
+  std::vector<Learned> learned_;
   int configured_ = 0;
   std::unique_ptr<ImageInspector> inspector_;
 };
@@ -137,26 +137,66 @@ TEST_F(InspectorTest, AlwaysPullCostsOneHeadIfTheTagHasNotMoved) {
   EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
 }
 
-TEST_F(InspectorTest, EachAnswerAboutAPublicImageIsLearned) {
+TEST_F(InspectorTest, EachAnswerIsLearned) {
   registry_.PutImage("app", "1", {"linux", "s390x"});
   ImageRequest always = Request("app:1");
   always.always_pull = true;
+  always.pod = std::make_shared<const PodIdentity>(PodIdentity{"ns", "pod", "uid", "web"});
   ASSERT_THAT(Inspect(always), IsOk());
   ASSERT_EQ(learned_.size(), 1U);
-  EXPECT_EQ(learned_[0].image, registry_.host() + "/app:1");
-  EXPECT_EQ(learned_[0].digest.size(), std::string("sha256:").size() + 64);
-  EXPECT_THAT(learned_[0].platforms->platforms, ElementsAre(placement::Platform{"linux", "s390x"}));
-  // From the cache: nothing new.
+  const ImageAnswer first = learned_[0].answer;
+  EXPECT_EQ(first.image, registry_.host() + "/app:1");
+  EXPECT_EQ(first.digest.size(), std::string("sha256:").size() + 64);
+  EXPECT_THAT(first.platforms->platforms, ElementsAre(placement::Platform{"linux", "s390x"}));
+  EXPECT_EQ(learned_[0].holders, Holders::kEveryPod);
+  const kube::TimePoint read = learned_[0].read;
+  EXPECT_EQ(learned_[0].pod, always.pod);
+  EXPECT_TRUE(learned_[0].always_pull);
+
+  // From the cache, with the time of the registry's answer.
+  clock_.Advance(10s);
   ASSERT_THAT(Inspect("app:1"), IsOk());
-  EXPECT_EQ(learned_.size(), 1U);
+  ASSERT_EQ(learned_.size(), 2U);
+  EXPECT_EQ(learned_[1].read, read);
+  EXPECT_FALSE(learned_[1].always_pull);
+  ASSERT_TRUE(inspector_->Cached(Request("app:1")));
+  ASSERT_EQ(learned_.size(), 3U);
+  EXPECT_EQ(learned_[2].answer.digest, first.digest);
+  EXPECT_EQ(learned_[2].read, read);
+
   // The registry was asked again.
   ASSERT_THAT(Inspect(always), IsOk());
-  ASSERT_EQ(learned_.size(), 2U);
-  EXPECT_EQ(learned_[1].digest, learned_[0].digest);
+  ASSERT_EQ(learned_.size(), 4U);
+  EXPECT_EQ(learned_[3].answer.digest, first.digest);
+  EXPECT_GE(learned_[3].read, read + 10s);
 
-  std::string by_digest = "app@" + learned_[0].digest;
-  ASSERT_THAT(Inspect("other/" + by_digest), IsOk());
-  EXPECT_EQ(learned_.size(), 2U) << "no registry was asked";
+  ASSERT_THAT(Inspect("other/app@" + first.digest), IsOk());
+  EXPECT_EQ(learned_.size(), 4U) << "the image was never read from there";
+}
+
+TEST_F(InspectorTest, WhatADigestNamesIsLearnedAnewForTheCredentialsThatRead) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  const std::string digest = learned_[0].answer.digest;
+  inspector_ = NewImageInspector(io_.get_executor(), clock_, {});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  inspector_->Observe([this](Learned image) { learned_.push_back(std::move(image)); }, [] {});
+  learned_.clear();
+  ImageRequest request = Request("app@" + digest);
+  request.keyring = KeyringFor("user", "password");
+  ASSERT_THAT(Inspect(request), IsOk());
+  clock_.Advance(24h);
+  ASSERT_THAT(Inspect(request), IsOk());
+  ASSERT_TRUE(inspector_->Cached(request));
+  ASSERT_EQ(learned_.size(), 3U);
+  for (const Learned& learned : learned_) EXPECT_EQ(learned.holders, Holders::kPullSecret);
+  EXPECT_GE(learned_[1].read, learned_[0].read + 24h);
+  EXPECT_GE(learned_[2].read, learned_[1].read);
+  // Others get the platforms, as they know the digest, but that says nothing about their rights.
+  request.keyring = KeyringFor("other", "password");
+  ASSERT_THAT(Inspect(request), IsOk());
+  ASSERT_THAT(Inspect("app@" + digest), IsOk());
+  EXPECT_EQ(learned_.size(), 3U);
 }
 
 TEST_F(InspectorTest, NothingIsLearnedOfVolumesAndFailures) {
@@ -168,16 +208,34 @@ TEST_F(InspectorTest, NothingIsLearnedOfVolumesAndFailures) {
   EXPECT_THAT(learned_, IsEmpty());
 }
 
-TEST_F(InspectorTest, WhatIsReadWithCredentialsIsNotLearned) {
+TEST_F(InspectorTest, CredentialsSayWhoMayHaveWhatIsLearned) {
   registry_.PutImage("app", "1", {"linux", "s390x"});
   ImageRequest request = Request("app:1");
   request.keyring = KeyringFor("user", "password");
   ASSERT_THAT(Inspect(request), IsOk());
-  EXPECT_THAT(learned_, IsEmpty());
+  ASSERT_EQ(learned_.size(), 1U);
+  EXPECT_EQ(learned_[0].holders, Holders::kPullSecret);
+
+  Keyring of_all = *KeyringFor("global", "password");
+  of_all.SetHolders(Holders::kEveryPod);
+  request.keyring = std::make_shared<const Keyring>(of_all);
+  ASSERT_THAT(Inspect(request), IsOk());
+  ASSERT_EQ(learned_.size(), 2U);
+  EXPECT_EQ(learned_[1].holders, Holders::kEveryPod);
+
+  // The pod's own first, then those of all pods.
+  Keyring both = *KeyringFor("user", "password");
+  ASSERT_THAT(both.Append(of_all), IsOk());
+  request.keyring = std::make_shared<const Keyring>(std::move(both));
+  ASSERT_THAT(Inspect(request), IsOk());
+  ASSERT_EQ(learned_.size(), 3U);
+  EXPECT_EQ(learned_[2].holders, Holders::kPullSecret);
+
   // Credentials for another registry are not used.
   request.keyring = NewKeyring("other.example", "user", "password");
   ASSERT_THAT(Inspect(request), IsOk());
-  EXPECT_EQ(learned_.size(), 1U);
+  ASSERT_EQ(learned_.size(), 4U);
+  EXPECT_EQ(learned_[3].holders, Holders::kEveryPod);
 }
 
 TEST_F(InspectorTest, WhatWasLearnedIsRestored) {
@@ -185,7 +243,7 @@ TEST_F(InspectorTest, WhatWasLearnedIsRestored) {
   ASSERT_THAT(Inspect("app:1"), IsOk());
   ASSERT_EQ(learned_.size(), 1U);
   EXPECT_EQ(configured_, 1);
-  const PublicImage image = learned_[0];
+  const ImageAnswer image = learned_[0].answer;
   const std::string configuration = inspector_->Configuration();
 
   inspector_ = NewImageInspector(io_.get_executor(), clock_, {});

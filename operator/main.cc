@@ -12,7 +12,9 @@
 #include "api/user_agent.h"
 #include "api/version.h"
 #include "ephemeral-containers/operator/warning_feature.h"
+#include "image-facts/operator/known_images_feature.h"
 #include "image-facts/policy/hot_images.h"
+#include "image-facts/policy/policy_metrics.h"
 #include "kube/program/program.h"
 #include "kube/server/metrics_server.h"
 #include "operator/feature.h"
@@ -61,9 +63,12 @@ kube::Async<> Serve(kube::Program& program) {
   features.push_back(NewPolicyFeature(program.client(), program.clock(), options->operands.ns));
   features.push_back(NewNodeTaintsFeature());
   features.push_back(NewWarningFeature());  // ephemeral-containers/
+  image_facts::PolicyMetrics policy_metrics(program.metrics());
+  features.push_back(image_facts::NewKnownImagesFeature(policy_metrics));
 
   // Health and metrics start first and stop last, so the kubelet always gets an answer.
-  Replica replica(program, std::move(*options), features, image_facts::NewHotImages);
+  Replica replica(program, std::move(*options), features,
+                  image_facts::NewHotImages(policy_metrics));
   done = program.StartOps(kube::PublicMetrics(program.metrics()));
   if (!done) co_return done;
   co_return co_await replica.Run();

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "placement/images.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
+#include "kube/types/object_name.h"
+
 namespace placement {
+namespace {
+
+// Higher than any pod needs.
+constexpr size_t kMaxPullSecrets = 32;
+
+}  // namespace
 
 std::vector<ContainerImage> ImagesOf(const kube::core::Pod& pod) {
   std::map<std::string, ContainerImage> images;
@@ -29,6 +38,17 @@ std::vector<ContainerImage> ImagesOf(const kube::core::Pod& pod) {
   sorted.reserve(images.size());
   for (auto& [reference, image] : images) sorted.push_back(std::move(image));
   return sorted;
+}
+
+std::vector<std::string> PullSecretsOf(const kube::core::Pod& pod) {
+  std::vector<std::string> names;
+  for (const kube::core::LocalObjectReference& secret : pod.spec().image_pull_secrets()) {
+    if (names.size() == kMaxPullSecrets) break;
+    if (!kube::IsObjectName(secret.name())) continue;
+    if (std::find(names.begin(), names.end(), secret.name()) == names.end())
+      names.push_back(secret.name());
+  }
+  return names;
 }
 
 }  // namespace placement

@@ -26,4 +26,7 @@ struct ContainerImage {
 // a reference are skipped.
 std::vector<ContainerImage> ImagesOf(const kube::core::Pod& pod);
 
+// The names in the pod's imagePullSecrets, each once, without invalid ones; at most 32.
+std::vector<std::string> PullSecretsOf(const kube::core::Pod& pod);
+
 }  // namespace placement

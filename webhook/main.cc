@@ -71,7 +71,7 @@ kube::Async<> Serve(kube::Program& program) {
   auto made = NewServer(program);
   if (!made) co_return made.error();
   mode->AddTo(**made);
-  AddProbe(**made, FLAGS_operator_namespace);
+  AddProbe(**made, FLAGS_operator_namespace, [&mode] { return mode->Report(); });
   kube::HttpsServer& server = program.AddServer("webhook", std::move(*made));
   mode->Start(program.tasks());
   LOG(INFO) << chosen->what << ", on port " << server.port() << "; health on port "

@@ -37,6 +37,8 @@ class Mode {
   virtual void AddTo(kube::HttpsServer& server) = 0;
   // Spawns the mode's tasks, if it has some; `tasks` must be stopped before this is destroyed.
   virtual void Start(kube::TaskGroup&) {}
+  // For the operator, in the answers to its probes; "" for nothing.
+  virtual std::string Report() const { return ""; }
   // After its tasks have ended and no request is answered any more.
   virtual kube::Async<> End() { co_return kube::Ok(); }
 };

@@ -54,6 +54,16 @@ TEST(ProbeTest, ComesBackWithTheValueOfItsLabel) {
   EXPECT_EQ(Answered(review), expected);
 }
 
+TEST(ProbeTest, HasTheReportOfItsMode) {
+  kube::HttpReply reply =
+      AnswerProbe({"POST", "/probe", kube::DumpJson(Probe())}, "ops", "a1 \"7\"");
+  Json patch = *kube::ParseJson(
+      *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch")));
+  Json object = Probe()["request"]["object"].patch(patch);
+  EXPECT_EQ(object["metadata"]["annotations"],
+            (Json{{kLabel, "shop"}, {"multiarch.openshift.io/webhook-report", "a1 \"7\""}}));
+}
+
 // A label that a tenant sets has no effect.
 TEST(ProbeTest, NothingElseIsChanged) {
   struct Case {

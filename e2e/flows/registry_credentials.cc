@@ -30,17 +30,8 @@ class RegistryCredentialsFlow : public FlowFixture {
                             "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n");
   }
 
-  static std::string DockerConfig(const std::string& host, const std::string& user,
-                                  const std::string& password) {
-    Json auth = {{"username", user}, {"password", password}};
-    return kube::Base64Encode(kube::DumpJson(Json{{"auths", {{host, auth}}}}));
-  }
   static Step CreateSecret(const std::string& name, const std::string& docker_config) {
-    return Create(kSecrets, {{"apiVersion", "v1"},
-                             {"kind", "Secret"},
-                             {"type", "kubernetes.io/dockerconfigjson"},
-                             {"metadata", {{"name", name}}},
-                             {"data", {{".dockerconfigjson", docker_config}}}});
+    return Create(kSecrets, PullSecret(name, docker_config));
   }
 
   // Gated, with the label and an annotation that contains all `words`.
@@ -181,18 +172,13 @@ TEST_F(RegistryCredentialsFlow, TheGlobalSecretIsUsedUntilItIsDeleted) {
   registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
   registry.RequireToken("u", "secret");
   const std::string image = registry.host() + "/team/app:1";
-  Step create{
-      .name = "create the global secret", .act = [&](Scene& scene) -> kube::Result<> {
-        auto created = scene.Create(
-            kSecrets,
-            {{"apiVersion", "v1"},
-             {"kind", "Secret"},
-             {"type", "kubernetes.io/dockerconfigjson"},
-             {"metadata", {{"name", secret.name}, {"namespace", secret.ns}}},
-             {"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}});
-        if (!created) return created.error();
-        return kube::Ok();
-      }};
+  Step create{.name = "create the global secret", .act = [&](Scene& scene) -> kube::Result<> {
+                Json global = PullSecret(secret.name, DockerConfig(registry.host(), "u", "secret"));
+                global["metadata"]["namespace"] = secret.ns;
+                auto created = scene.Create(kSecrets, std::move(global));
+                if (!created) return created.error();
+                return kube::Ok();
+              }};
   Step remove{.name = "delete the global secret", .act = [&](Scene&) {
                 return cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, secret));
               }};

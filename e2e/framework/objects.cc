@@ -2,6 +2,7 @@
 #include "e2e/framework/objects.h"
 
 #include "api/names.h"
+#include "kube/base/base64.h"
 
 namespace e2e {
 PodBuilder::PodBuilder(const std::string& name) : ObjectBuilder("v1", "Pod", name) {
@@ -62,6 +63,20 @@ DeploymentBuilder::DeploymentBuilder(const std::string& name, const PodBuilder& 
   object_["spec"] = {{"replicas", 1},
                      {"selector", {{"matchLabels", {{"app", name}}}}},
                      {"template", std::move(pod_template)}};
+}
+
+std::string DockerConfig(const std::string& host, const std::string& user,
+                         const std::string& password) {
+  Json auth = {{"username", user}, {"password", password}};
+  return kube::Base64Encode(kube::DumpJson(Json{{"auths", {{host, auth}}}}));
+}
+
+Json PullSecret(const std::string& name, const std::string& docker_config) {
+  return {{"apiVersion", "v1"},
+          {"kind", "Secret"},
+          {"type", "kubernetes.io/dockerconfigjson"},
+          {"metadata", {{"name", name}}},
+          {"data", {{".dockerconfigjson", docker_config}}}};
 }
 
 }  // namespace e2e

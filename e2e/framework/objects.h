@@ -50,4 +50,10 @@ inline ConfigBuilder MakeConfig(const std::string& name) {
 }
 inline ClusterConfigBuilder MakeClusterConfig() { return ClusterConfigBuilder(); }
 
+// The data of a Secret with a user and a password for one registry.
+std::string DockerConfig(const std::string& host, const std::string& user,
+                         const std::string& password);
+// A pull secret with DockerConfig().
+Json PullSecret(const std::string& name, const std::string& docker_config);
+
 }  // namespace e2e

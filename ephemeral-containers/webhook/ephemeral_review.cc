@@ -17,7 +17,7 @@ using kube::ArrayAt;
 using kube::ObjectAt;
 using kube::StringAt;
 
-// As PullSecrets::NamesIn().
+// As placement::PullSecretsOf().
 constexpr size_t kMaxPullSecrets = 32;
 // Longer ones are not valid: names of containers are DNS labels.
 constexpr size_t kMaxContainerName = 253;

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "api/names.h"
+#include "cluster-controller/pull_secrets.h"
+#include "image-facts/by_config.h"
+#include "image-facts/fact_scope.h"
 #include "kube/base/backoff.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
@@ -15,30 +18,50 @@
 namespace image_facts {
 namespace {
 
-using inspection::PublicImage;
+using cluster_controller::PodInspector;
 using kube::Async;
 using kube::Result;
 
 // More are learned again, after the lifetime of a tag.
 constexpr size_t kMaxEarly = 4'096;
 
+// The request of a pod that may use the fact. No pod has the name.
+PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
+  ScopeParts scope = PartsOf(item.scope);
+  inspection::PodIdentity identity{.ns = item.scope.empty() ? item.ns : std::move(scope.ns),
+                                   .pod = "",
+                                   .uid = "",
+                                   .account = std::move(scope.account),
+                                   .pull_secrets = std::move(scope.pull_secrets)};
+  return {.pod = {identity.ns, "image-facts/refresh"},
+          .identity = std::make_shared<const inspection::PodIdentity>(std::move(identity)),
+          .images = {{.reference = item.image, .always_pull = true}}};
+}
+
 }  // namespace
 
 FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
-                       inspection::ImageInspector& images, FactMetrics& metrics, FactLimits limits)
+                       inspection::ImageInspector& images, AskAgain ask_again, FactMetrics& metrics,
+                       FactLimits limits)
     : ns_(std::move(ns)),
       client_(client),
       clock_(clock),
       images_(images),
+      ask_again_(std::move(ask_again)),
       metrics_(metrics),
-      book_(limits) {
-  images_.Observe([this](PublicImage image) { OnLearned(std::move(image)); },
+      book_(limits),
+      due_(clock, [this] { changed_.NotifyAll(); }),
+      plan_due_(clock, [this] { plan_changed_.NotifyAll(); }) {
+  images_.Observe([this](inspection::Learned image) { OnLearned(std::move(image)); },
                   [this] { OnConfigured(); });
 }
 
 FactKeeper::~FactKeeper() { images_.Observe(nullptr, nullptr); }
 
-void FactKeeper::Start(kube::TaskGroup& tasks) { tasks.Spawn("image-facts", Run()); }
+void FactKeeper::Start(kube::TaskGroup& tasks) {
+  tasks.Spawn("image-facts", Run());
+  tasks.Spawn("image-facts-refresh", Refresh());
+}
 
 Seconds FactKeeper::Now() const {
   return std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
@@ -48,6 +71,8 @@ void FactKeeper::Follow(const api::ClusterPodPlacementConfig* config) {
   bool exists = config != nullptr && !config->metadata().has_deletion_timestamp();
   owner_ = exists ? config->metadata().uid() : "";
   changed_.NotifyAll();
+  places_ = exists && AllowsPlacing(*config);
+  if (!places_) plan_.Clear();
 }
 
 kube::asio::awaitable<void> FactKeeper::Run() {
@@ -76,7 +101,11 @@ kube::asio::awaitable<void> FactKeeper::Run() {
 
 Async<> FactKeeper::DoNext() {
   co_await kube::IgnoreCancellation();
-  while (owner_.empty() || (loaded_ && !book_.HasDue())) {
+  auto executor = co_await kube::asio::this_coro::executor;
+  while (true) {
+    std::optional<kube::TimePoint> due = loaded_ ? book_.NextDue() : clock_.Now();
+    if (!owner_.empty() && due && *due <= clock_.Now()) break;
+    if (!owner_.empty() && due) due_.Set(executor, *due);
     Result<> waited = co_await changed_.Wait();
     if (!waited) co_return waited;
   }
@@ -100,8 +129,29 @@ Async<> FactKeeper::Load() {
   loaded_ = true;
   if (std::exchange(restored_, true)) co_return kube::Ok();
   Restore(objects->items);
-  for (auto& [image, read] : std::exchange(early_, {})) Learn(std::move(image), read);
+  for (Learned& learned : std::exchange(early_, {})) Learn(std::move(learned));
   co_return kube::Ok();
+}
+
+kube::asio::awaitable<void> FactKeeper::Refresh() {
+  co_await kube::IgnoreCancellation();
+  auto executor = co_await kube::asio::this_coro::executor;
+  while (true) {
+    std::optional<RefreshPlan::Item> item = plan_.TakeDue(clock_.Now());
+    if (!item) {
+      std::optional<kube::TimePoint> due = plan_.NextDue();
+      if (due) plan_due_.Set(executor, *due);
+      Result<> waited = co_await plan_changed_.Wait();
+      if (!waited) co_return;
+      continue;
+    }
+    metrics_.refreshes.Increment();
+    PodInspector::Images images = ImagesOf(*item);
+    images.deadline = clock_.Now() + cluster_controller::kSecretReadTimeout;
+    Result<> asked = co_await ask_again_(std::move(images));
+    if (FailedWith(asked, kube::Code::kCancelled)) co_return;
+    if (!asked) VLOG(1) << "image facts: ask for " << item->image << " again: " << asked.error();
+  }
 }
 
 void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
@@ -116,17 +166,34 @@ void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
   std::sort(facts.begin(), facts.end(),
             [](const ImageFact* a, const ImageFact* b) { return a->read < b->read; });
   for (const ImageFact* fact : facts) {
+    // The inspector reads these with credentials, which are not known here.
+    if (!fact->scope.empty()) continue;
     // An earlier leader's clock may be ahead.
     std::chrono::seconds age = std::max(Now() - fact->read, std::chrono::seconds(0));
     images_.Restore({fact->image, fact->digest, fact->platforms}, age);
   }
 }
 
-void FactKeeper::OnLearned(PublicImage image) {
+void FactKeeper::OnLearned(inspection::Learned image) {
+  if (image.holders == inspection::Holders::kServiceAccount) return;
+  static const inspection::PodIdentity kNone;
+  const inspection::PodIdentity& pod = image.pod == nullptr ? kNone : *image.pod;
+  std::string scope;
+  if (image.holders == inspection::Holders::kPullSecret) {
+    std::optional<std::string> own = ScopeOf(pod.ns, pod.account, pod.pull_secrets);
+    if (!own) return;
+    scope = std::move(*own);
+  }
+  auto age = std::chrono::ceil<std::chrono::seconds>(clock_.Now() - image.read);
+  Learned learned{.fact = {std::move(image.answer.image), std::move(image.answer.digest),
+                           std::move(image.answer.platforms), Now() - age, std::move(scope)},
+                  .ns = pod.ns,
+                  .always_pull = image.always_pull,
+                  .used = !pod.pod.empty()};
   if (restored_) {
-    Learn(std::move(image), Now());
+    Learn(std::move(learned));
   } else if (early_.size() < kMaxEarly) {
-    early_.emplace_back(std::move(image), Now());
+    early_.push_back(std::move(learned));
   }
 }
 
@@ -137,12 +204,17 @@ void FactKeeper::OnConfigured() {
   changed_.NotifyAll();
 }
 
-void FactKeeper::Learn(PublicImage image, Seconds read) {
-  std::string name = image.image;
-  ImageFact fact{std::move(image.image), std::move(image.digest), std::move(image.platforms), read};
-  if (!book_.Put(std::move(fact), image.ns, clock_.Now())) return;
-  if (!image.ns.empty()) book_.Use(name, image.ns);
+void FactKeeper::Learn(Learned learned) {
+  const std::string image = learned.fact.image, scope = learned.fact.scope;
+  const FactName name{image, scope};
+  const kube::TimePoint now = clock_.Now();
+  if (!book_.Put(std::move(learned.fact), learned.ns, now, learned.always_pull)) return;
   changed_.NotifyAll();
+  if (learned.used) book_.Use(name, learned.ns);
+  if (!places_) return;
+  if (learned.used) plan_.Use(name, learned.ns, learned.always_pull, now);
+  plan_.Read(name, now);
+  plan_changed_.NotifyAll();
 }
 
 Async<> FactKeeper::Write(ImageFacts object) {
@@ -179,6 +251,15 @@ Async<> FactKeeper::Write(ImageFacts object) {
 void FactKeeper::UpdateMetrics() {
   metrics_.facts.Set(static_cast<double>(book_.size()));
   metrics_.bytes.Set(static_cast<double>(book_.bytes()));
+}
+
+std::unique_ptr<FactKeeper> NewFactKeeper(const cluster_controller::TermParts& term,
+                                          FactMetrics& metrics) {
+  AskAgain ask_again = [&inspector = term.inspector](PodInspector::Images images) {
+    return inspector.Prefetch(std::move(images));
+  };
+  return std::make_unique<FactKeeper>(term.operator_namespace, term.client, term.clock, term.images,
+                                      std::move(ask_again), metrics);
 }
 
 }  // namespace image_facts

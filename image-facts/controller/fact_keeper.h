@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// FactKeeper: keeps what the cluster controller learns about public images in ImageFacts objects,
-// and gives its inspector what an earlier leader has learned. At most one write a second. The
-// objects are owned by the ClusterPodPlacementConfig: none are left when it is gone.
+// FactKeeper: keeps what the cluster controller learns about images in ImageFacts objects, and
+// gives its inspector what an earlier leader has learned. At most one write a second. The objects
+// are owned by the ClusterPodPlacementConfig: none are left when it is gone. While that has pods
+// placed at their creation, the facts that they use are asked for again (refresh_plan.h).
+//
+// What every pod of the cluster may read serves every pod. What was read with the pull secrets of a
+// pod gets a scope (fact_scope.h); what was read as a service account is no fact.
 //
 // It is an aid: whatever fails, pods are placed by the inspector as without it.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/term_feature.h"
 #include "image-facts/controller/fact_metrics.h"
+#include "image-facts/controller/refresh_plan.h"
 #include "image-facts/fact_book.h"
 #include "image-facts/image_facts.h"
 #include "inspection/inspector.h"
+#include "kube/base/alarm.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
@@ -30,11 +38,15 @@ inline constexpr std::chrono::seconds kWriteInterval{1};
 inline constexpr std::chrono::seconds kFirstRetry{1};
 inline constexpr std::chrono::seconds kLastRetry{60};
 
+// Has the images inspected, as for a pod; their answers are learned. Ends when that is queued.
+using AskAgain = std::function<kube::Async<>(cluster_controller::PodInspector::Images)>;
+
 class FactKeeper final : public cluster_controller::TermFeature {
  public:
   // `ns`: the operator's namespace. All references outlive it.
   FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
-             inspection::ImageInspector& images, FactMetrics& metrics, FactLimits limits = {});
+             inspection::ImageInspector& images, AskAgain ask_again, FactMetrics& metrics,
+             FactLimits limits = {});
   ~FactKeeper() override;
 
   // TermFeature
@@ -43,15 +55,24 @@ class FactKeeper final : public cluster_controller::TermFeature {
   bool Wake(const kube::ObjectKey&) override { return false; }
 
  private:
+  // A fact, and how it was learned.
+  struct Learned {
+    ImageFact fact;
+    std::string ns;  // of the pod
+    bool always_pull = false;
+    bool used = false;  // by a pod
+  };
+
   kube::asio::awaitable<void> Run();
+  kube::asio::awaitable<void> Refresh();
   // Waits until there is something to do, and does it.
   kube::Async<> DoNext();
   // Reads all objects; the first time, restores what they have.
   kube::Async<> Load();
   void Restore(const std::vector<ImageFacts>& objects);
-  void OnLearned(inspection::PublicImage image);
+  void OnLearned(inspection::Learned image);
   void OnConfigured();
-  void Learn(inspection::PublicImage image, Seconds read);
+  void Learn(Learned learned);
   kube::Async<> Write(ImageFacts object);
   void UpdateMetrics();
   Seconds Now() const;
@@ -60,18 +81,28 @@ class FactKeeper final : public cluster_controller::TermFeature {
   kube::Client& client_;
   kube::Clock& clock_;
   inspection::ImageInspector& images_;
+  AskAgain ask_again_;
   FactMetrics& metrics_;
   FactBook book_;
   kube::Notifier changed_;
+  kube::Alarm due_;
+  RefreshPlan plan_;
+  kube::Notifier plan_changed_;
+  kube::Alarm plan_due_;
+  // Whether pods are placed by the facts.
+  bool places_ = false;
   // The uid of the ClusterPodPlacementConfig; "": there is none.
   std::string owner_;
   // stored_ is complete.
   bool loaded_ = false;
   bool restored_ = false;
-  // Learned before the objects were restored, with their times.
-  std::vector<std::pair<inspection::PublicImage, Seconds>> early_;
+  // Learned before the objects were restored.
+  std::vector<Learned> early_;
   // The resourceVersion of each object that is stored.
   std::map<std::string, std::string> stored_;
 };
+
+std::unique_ptr<FactKeeper> NewFactKeeper(const cluster_controller::TermParts& term,
+                                          FactMetrics& metrics);
 
 }  // namespace image_facts

@@ -5,11 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "api/known_images.h"
+#include "api/names.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
@@ -22,7 +25,7 @@ namespace image_facts {
 namespace {
 
 using namespace std::chrono_literals;
-using inspection::PublicImage;
+using inspection::Holders;
 using placement::ImagePlatforms;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
@@ -31,9 +34,13 @@ using ::testing::SizeIs;
 constexpr char kNs[] = "operator-ns";
 const std::string kDigest = "sha256:" + std::string(64, 'a');
 
-PublicImage Image(std::string name, std::string ns = "team") {
-  auto platforms = std::make_shared<const ImagePlatforms>(ImagePlatforms{{{"linux", "arm64"}}});
-  return {std::move(name), kDigest, std::move(platforms), std::move(ns)};
+inspection::SharedPodIdentity PodOf(const std::string& ns) {
+  return std::make_shared<const inspection::PodIdentity>(
+      inspection::PodIdentity{.ns = ns,
+                              .pod = "web",
+                              .uid = "uid",
+                              .account = "default",
+                              .pull_secrets = {"key", "other"}});
 }
 
 class FactKeeperTest : public testing::Test {
@@ -41,15 +48,21 @@ class FactKeeperTest : public testing::Test {
   ~FactKeeperTest() override { Stop(); }
 
   void Start() {
-    keeper_ = std::make_unique<FactKeeper>(kNs, api_, clock_, images_, metrics_);
+    auto ask_again = [this](cluster_controller::PodInspector::Images images) -> kube::Async<> {
+      asked_.push_back(std::move(images));
+      co_return kube::Ok();
+    };
+    keeper_ = std::make_unique<FactKeeper>(kNs, api_, clock_, images_, ask_again, metrics_);
     tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
     keeper_->Start(*tasks_);
     Follow("config-uid");
   }
   // "": there is no ClusterPodPlacementConfig.
-  void Follow(const std::string& uid) {
+  void Follow(const std::string& uid, bool places = false) {
     api::ClusterPodPlacementConfig config;
+    config.mutable_metadata()->set_name(std::string(api::kClusterConfigName));
     config.mutable_metadata()->set_uid(uid);
+    if (places) config.spec.known_images = api::kPlaceKnownImages;
     keeper_->Follow(uid.empty() ? nullptr : &config);
     kube::Drain(io_);
   }
@@ -63,7 +76,14 @@ class FactKeeperTest : public testing::Test {
     clock_.Advance(time);
     kube::Drain(io_);
   }
-  void Learn(PublicImage image) {
+  inspection::Learned Image(std::string name, Holders holders = Holders::kEveryPod) {
+    auto platforms = std::make_shared<const ImagePlatforms>(ImagePlatforms{{{"linux", "arm64"}}});
+    return {.answer = {std::move(name), kDigest, std::move(platforms)},
+            .holders = holders,
+            .read = clock_.Now(),
+            .pod = PodOf("team")};
+  }
+  void Learn(inspection::Learned image) {
     images_.Learn(std::move(image));
     kube::Drain(io_);
   }
@@ -82,6 +102,7 @@ class FactKeeperTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   inspection::FakeInspector images_;
+  std::vector<cluster_controller::PodInspector::Images> asked_;
   kube::Metrics all_metrics_;
   FactMetrics metrics_{all_metrics_};
   std::unique_ptr<FactKeeper> keeper_;
@@ -247,6 +268,91 @@ TEST_F(FactKeeperTest, AnObjectThatOthersWroteOrDeletedIsWrittenAgain) {
   Learn(Image("c:1"));
   for (int i = 0; i < 5; ++i) Advance(kFirstRetry * 2);
   EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1", "c:1"));
+}
+
+TEST_F(FactKeeperTest, WhatPullSecretsReadIsForTheirPods) {
+  Start();
+  Learn(Image("r.io/own:1", Holders::kPullSecret));
+  Learn(Image("r.io/account:1", Holders::kServiceAccount));
+  inspection::Learned without = Image("r.io/nobody:1", Holders::kPullSecret);
+  without.pod = nullptr;
+  Learn(std::move(without));
+  Learn(Image("r.io/public:1"));
+  Advance(kWriteInterval);
+  EXPECT_THAT(Stored(), ElementsAre("r.io/own:1", "r.io/public:1"));
+  std::map<std::string, std::string> scopes;
+  for (const ImageFacts& object : api_.List<ImageFacts>())
+    for (const ImageFact& fact : object.facts) scopes[fact.image] = fact.scope;
+  EXPECT_EQ(scopes["r.io/own:1"], "team default key other");
+  EXPECT_EQ(scopes["r.io/public:1"], "");
+
+  // The next inspector has no credentials to find it with.
+  Stop();
+  Start();
+  ASSERT_THAT(images_.restored(), SizeIs(1));
+  EXPECT_EQ(images_.restored()[0].first.image, "r.io/public:1");
+}
+
+TEST_F(FactKeeperTest, WhatTheCacheKnowsHasTheTimeOfItsAnswer) {
+  Start();
+  Advance(kWriteInterval);
+  inspection::Learned image = Image("r.io/a:1");
+  image.read = clock_.Now() - 40s;
+  Learn(std::move(image));
+  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+  EXPECT_EQ(api_.List<ImageFacts>()[0].facts[0].read, now - 40s);
+}
+
+TEST_F(FactKeeperTest, AsksAgainForWhatIsUsedWhilePodsArePlaced) {
+  Start();
+  Learn(Image("r.io/a:1"));
+  Advance(kTagPace.every);
+  EXPECT_THAT(asked_, IsEmpty());
+
+  Follow("config-uid", /*places=*/true);
+  Learn(Image("r.io/a:1"));
+  Learn(Image("r.io/own:1", Holders::kPullSecret));
+  inspection::Learned unused = Image("r.io/unused:1");
+  unused.pod = nullptr;
+  Learn(std::move(unused));
+  Advance(kShortPace.every);
+  ASSERT_THAT(asked_, SizeIs(1));
+  EXPECT_EQ(asked_[0].images[0].reference, "r.io/own:1");
+  EXPECT_TRUE(asked_[0].images[0].always_pull);
+  EXPECT_EQ(asked_[0].identity->ns, "team");
+  EXPECT_EQ(asked_[0].identity->account, "default");
+  EXPECT_THAT(asked_[0].identity->pull_secrets, ElementsAre("key", "other"));
+  EXPECT_EQ(asked_[0].pod.ns, "team");
+
+  asked_.clear();
+  Advance(kTagPace.every - kShortPace.every);
+  ASSERT_THAT(asked_, SizeIs(1));
+  EXPECT_EQ(asked_[0].images[0].reference, "r.io/a:1");
+  EXPECT_THAT(asked_[0].identity->pull_secrets, IsEmpty());
+  EXPECT_EQ(metrics_.refreshes.Value(), 2);
+
+  Follow("config-uid", /*places=*/false);
+  asked_.clear();
+  Advance(kTagPace.every);
+  EXPECT_THAT(asked_, IsEmpty());
+}
+
+TEST_F(FactKeeperTest, AnAnswerInTheBackgroundIsWrittenBeforeTheFactEnds) {
+  Start();
+  Advance(kWriteInterval);
+  Follow("config-uid", /*places=*/true);
+  Learn(Image("r.io/own:1", Holders::kPullSecret));
+  Advance(kShortPace.every);
+  inspection::Learned again = Image("r.io/own:1", Holders::kPullSecret);
+  inspection::PodIdentity nobody = *again.pod;
+  nobody.pod.clear();
+  again.pod = std::make_shared<const inspection::PodIdentity>(std::move(nobody));
+  Learn(std::move(again));
+  Advance(kWriteInterval);
+  ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  EXPECT_LE(now - api_.List<ImageFacts>()[0].facts[0].read, 2 * kWriteInterval);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "image-facts/flows/facts_fixture.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "api/known_images.h"
 #include "e2e/framework/pod_history.h"
 #include "image-facts/image_facts.h"
 #include "inspection/base/manifest.h"
+#include "kube/base/base64.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -21,9 +23,13 @@ void FactsFixture::SetUp() {
   FlowFixture::SetUp();
   const char* tmp = std::getenv("TEST_TMPDIR");
   std::string folder = std::string(tmp == nullptr ? "/tmp" : tmp) + "/" + scene().ns();
-  registry_.emplace(inspection::DockerRegistryOptions{
-      .program = kProgram, .folder = folder, .storage = folder + "/storage"});
-  inspection::Publisher publisher(cluster().io(), registry_->port(), "");
+  registry_.emplace(inspection::DockerRegistryOptions{.program = kProgram,
+                                                      .folder = folder,
+                                                      .storage = folder + "/storage",
+                                                      .password = WantsPassword()});
+  inspection::Publisher publisher(
+      cluster().io(), registry_->port(),
+      WantsPassword() ? "Basic " + kube::Base64Encode("u:secret") : std::string());
   publisher.PushImage("team/app", "1", {"linux", "s390x"}, inspection::kOciManifest);
   image_ = registry_->host() + "/team/app:1";
 }
@@ -47,10 +53,10 @@ Condition FactsFixture::IsStored(const std::string& image) {
           }};
 }
 
-Condition FactsFixture::IsPlaced(const std::string& image, bool placed) {
-  return {.name = image + (placed ? " is known" : " is not known"),
-          .holds = [image, placed](Scene& scene) -> Result<> {
-            Result<Json> pod = scene.CreateInADryRun(kPods, MakePod("probe").Image(image).Build());
+Condition FactsFixture::IsPlaced(const PodBuilder& pod, bool placed) {
+  return {.name = std::string("a pod would be ") + (placed ? "placed" : "gated"),
+          .holds = [object = pod.Build(), placed](Scene& scene) -> Result<> {
+            Result<Json> pod = scene.CreateInADryRun(kPods, object);
             if (!pod) return pod.error();
             // Neither while no webhook answers.
             const Json* labels = kube::Find(*pod, "metadata.labels");
@@ -59,6 +65,18 @@ Condition FactsFixture::IsPlaced(const std::string& image, bool placed) {
             if (has_label == IsGated(*pod)) return Error::Internal("placed and gated, or neither");
             return has_label == placed ? Ok() : Result<>(Error::NotFound("gated or placed"));
           }};
+}
+
+Condition FactsFixture::WasGated(const std::string& pod, bool wanted) {
+  return {.name = pod + (wanted ? " was gated" : " was never gated"),
+          .holds = [pod, wanted](Scene& scene) -> Result<> {
+            const PodHistory* history = scene.pods().Find(pod);
+            if (history == nullptr) return Error::NotFound("pod " + pod);
+            bool gated = std::any_of(history->events.begin(), history->events.end(),
+                                     [](const PodEvent& event) { return IsGated(event.pod); });
+            return gated == wanted ? Ok() : Result<>(Error::Invalid("it is the reverse"));
+          },
+          .pod = pod};
 }
 
 }  // namespace e2e

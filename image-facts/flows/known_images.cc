@@ -19,19 +19,6 @@ using kube::Result;
 
 const std::string kPlaced(api::kPlacedAtCreationLabel);
 
-// Whether one of the states of the pod had a gate.
-Condition WasGated(const std::string& pod, bool wanted = true) {
-  return {.name = pod + (wanted ? " was gated" : " was never gated"),
-          .holds = [pod, wanted](Scene& scene) -> Result<> {
-            const PodHistory* history = scene.pods().Find(pod);
-            if (history == nullptr) return Error::NotFound("pod " + pod);
-            bool gated = std::any_of(history->events.begin(), history->events.end(),
-                                     [](const PodEvent& event) { return IsGated(event.pod); });
-            return gated == wanted ? Ok() : Result<>(Error::Invalid("it is the reverse"));
-          },
-          .pod = pod};
-}
-
 class KnownImagesFlow : public FactsFixture {
  protected:
   // Labels, affinity and tolerations of `placed` are those of the pod `gated`.
@@ -46,10 +33,6 @@ class KnownImagesFlow : public FactsFixture {
       return labels == expected && pod["spec"]["affinity"] == other["spec"]["affinity"] &&
              pod["spec"]["tolerations"] == other["spec"]["tolerations"];
     });
-  }
-
-  ClusterConfigBuilder PlacingConfig() {
-    return DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages);
   }
 };
 

@@ -7,13 +7,11 @@
 #include <utility>
 
 #include "image-facts/by_config.h"
+#include "image-facts/lifetime.h"
 #include "image-facts/newest_configuration.h"
-#include "image-facts/timing.h"
 
 namespace image_facts {
 namespace {
-
-bool HasDigest(std::string_view image) { return image.find('@') != std::string_view::npos; }
 
 // In an expression, with quotes and the letter.
 size_t BytesOf(const std::string& image) {
@@ -32,8 +30,9 @@ bool SameImages(const std::vector<KnownImage>& a, const std::vector<KnownImage>&
 
 }  // namespace
 
-HotImages::HotImages(kube::Client& client, kube::Clock& clock, std::string ns)
-    : clock_(clock), objects_(client, clock, {.ns = std::move(ns)}) {}
+HotImages::HotImages(kube::Client& client, kube::Clock& clock, std::string ns,
+                     PolicyMetrics& metrics)
+    : clock_(clock), metrics_(metrics), objects_(client, clock, {.ns = std::move(ns)}) {}
 
 operator_::KnownTable HotImages::Table(const api::ClusterPodPlacementConfig* config) {
   Want(config != nullptr && AllowsPlacing(*config));
@@ -42,7 +41,7 @@ operator_::KnownTable HotImages::Table(const api::ClusterPodPlacementConfig* con
 
 void HotImages::Want(bool wanted) {
   if (std::exchange(wanted_, wanted) == wanted) return;
-  list_.clear();
+  SetList({});
   if (!wanted) return;
   wanted_again_.NotifyAll();
   if (std::exchange(started_, true)) return;
@@ -66,7 +65,8 @@ boost::asio::awaitable<void> HotImages::Follow() {
 bool HotImages::Counts(const NamedFact& fact) const {
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
   if (fact.read > now + kClockSkew) return false;
-  return HasDigest(fact.image) || now - fact.read < kLifetime - kTakenOffBefore;
+  std::optional<std::chrono::seconds> lifetime = LifetimeOf({fact.image});
+  return !lifetime || now - fact.read < *lifetime - kTakenOffBefore;
 }
 
 bool HotImages::Refresh() {
@@ -100,13 +100,19 @@ bool HotImages::Refresh() {
   std::sort(list.begin(), list.end(),
             [](const KnownImage& a, const KnownImage& b) { return a.image < b.image; });
   if (SameImages(list, list_)) return false;
-  list_ = std::move(list);
+  SetList(std::move(list));
   return true;
 }
 
-std::unique_ptr<operator_::KnownImages> NewHotImages(kube::Client& client, kube::Clock& clock,
-                                                     const std::string& ns) {
-  return std::make_unique<HotImages>(client, clock, ns);
+void HotImages::SetList(std::vector<KnownImage> list) {
+  list_ = std::move(list);
+  metrics_.images.Set(static_cast<double>(list_.size()));
+}
+
+operator_::NewKnownImages NewHotImages(PolicyMetrics& metrics) {
+  return [&metrics](kube::Client& client, kube::Clock& clock, const std::string& ns) {
+    return std::make_unique<HotImages>(client, clock, ns, metrics);
+  };
 }
 
 }  // namespace image_facts

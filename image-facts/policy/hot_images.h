@@ -19,6 +19,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "image-facts/policy/make_known_table.h"
 #include "image-facts/policy/named_facts.h"
+#include "image-facts/policy/policy_metrics.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
@@ -38,8 +39,8 @@ inline constexpr size_t kMaxNameBytes = 64 * 1024;
 
 class HotImages final : public operator_::KnownImages {
  public:
-  // `ns`: the operator's namespace. Both references outlive this.
-  HotImages(kube::Client& client, kube::Clock& clock, std::string ns);
+  // `ns`: the operator's namespace. All references outlive this.
+  HotImages(kube::Client& client, kube::Clock& clock, std::string ns, PolicyMetrics& metrics);
 
   // KnownImages
   void OnChange(std::function<void()> listener) override { on_change_ = std::move(listener); }
@@ -54,10 +55,12 @@ class HotImages final : public operator_::KnownImages {
   boost::asio::awaitable<void> Follow();
   // Returns: whether the list has changed.
   bool Refresh();
+  void SetList(std::vector<KnownImage> list);
   // Whether a policy may place by the fact, until kTakenOffBefore before it ends to count.
   bool Counts(const NamedFact& fact) const;
 
   kube::Clock& clock_;
+  PolicyMetrics& metrics_;
   kube::Informer<NamedFacts> objects_;
   kube::TaskGroup* tasks_ = nullptr;
   std::function<void()> on_change_;
@@ -67,8 +70,7 @@ class HotImages final : public operator_::KnownImages {
   std::vector<KnownImage> list_;
 };
 
-// operator_::NewKnownImages
-std::unique_ptr<operator_::KnownImages> NewHotImages(kube::Client& client, kube::Clock& clock,
-                                                     const std::string& ns);
+// `metrics` outlives what it makes.
+operator_::NewKnownImages NewHotImages(PolicyMetrics& metrics);
 
 }  // namespace image_facts

@@ -10,8 +10,8 @@
 #include "api/known_images.h"
 #include "api/testing/make_config.h"
 #include "image-facts/image_facts.h"
+#include "image-facts/lifetime.h"
 #include "image-facts/testing/make_facts.h"
-#include "image-facts/timing.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
@@ -68,7 +68,9 @@ class HotImagesTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_;
   kube::TaskGroup tasks_{io_.get_executor()};
-  HotImages images_{api_, clock_, kNs};
+  kube::Metrics all_metrics_;
+  PolicyMetrics metrics_{all_metrics_};
+  HotImages images_{api_, clock_, kNs, metrics_};
   int changes_ = 0;
 };
 
@@ -102,11 +104,11 @@ TEST_F(HotImagesTest, ItIsEmptyUntilAPolicyNeedsIt) {
 
 TEST_F(HotImagesTest, ATagIsTakenOffBeforeItsFactEndsToCount) {
   Want(true);
-  Store("facts-0", {Fact("r.io/a:1"), Fact("r.io/b@" + kDigest), Fact("r.io/old:1", kLifetime),
+  Store("facts-0", {Fact("r.io/a:1"), Fact("r.io/b@" + kDigest), Fact("r.io/old:1", kTagLifetime),
                     Fact("r.io/future:1", -3600s)});
   Pass(kChangeEvery);
   EXPECT_THAT(Names(), ElementsAre("r.io/a:1", "r.io/b@" + kDigest));
-  Pass(kLifetime - kTakenOffBefore);
+  Pass(kTagLifetime - kTakenOffBefore);
   EXPECT_THAT(Names(), ElementsAre("r.io/b@" + kDigest));
 }
 

@@ -7,8 +7,9 @@ kube::Result<NamedFacts> NamedFacts::FromJson(kube::Json object) {
   NamedFacts named;
   named.metadata_ = kube::MetadataFromJson(object);
   named.configuration_ = ConfigurationOf(object);
-  ForEachFact(object, [&](const FactLine& line, const placement::SharedPlatforms& platforms) {
-    named.facts_.push_back({std::string(line.image), platforms, line.read});
+  ForEachFact(object, [&](const StoredFact& fact) {
+    if (fact.scope.empty())
+      named.facts_.push_back({std::string(fact.line.image), fact.platforms, fact.line.read});
   });
   named.facts_.shrink_to_fit();
   return named;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamedFacts: the facts of one ImageFacts object with the names of the images. As an API kind it is
-// what an informer caches.
+// NamedFacts: the facts of one ImageFacts object that serve every pod, with the names of the
+// images. As an API kind it is what an informer caches.
 #pragma once
 
 #include <string>

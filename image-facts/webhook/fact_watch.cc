@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "image-facts/fact_scope.h"
+#include "image-facts/lifetime.h"
 #include "image-facts/newest_configuration.h"
-#include "image-facts/timing.h"
 #include "inspection/base/reference.h"
 
 namespace image_facts {
@@ -31,11 +32,12 @@ size_t FactWatch::size() const {
   return facts;
 }
 
-std::variant<placement::SharedPlatforms, NotKnown> FactWatch::Find(
-    const placement::ContainerImage& image, const std::string& configuration) const {
+FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, const std::string& scope,
+                                 const std::string& configuration) const {
   auto reference = inspection::Reference::Parse(image.reference);
   if (!reference) return NotKnown::kNeverRead;
-  const uint64_t hash = HashOf(reference->ToString());
+  const std::string name = reference->ToString();
+  const uint64_t hash = HashOf(name, scope);
   std::optional<FactIndex::Fact> newest;
   objects_.ForEach([&](const FactIndex& index) {
     if (index.configuration() != configuration) return;
@@ -45,9 +47,9 @@ std::variant<placement::SharedPlatforms, NotKnown> FactWatch::Find(
   if (!newest) return NotKnown::kNeverRead;
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
   if (newest->read > now + kClockSkew) return NotKnown::kNotCurrent;
-  std::chrono::seconds lifetime = image.always_pull ? kAlwaysLifetime : kLifetime;
-  bool counts = !reference->digest.empty() || now - newest->read < lifetime;
-  if (!counts) return NotKnown::kTooOld;
+  std::optional<std::chrono::seconds> lifetime =
+      LifetimeOf({.image = name, .scoped = !scope.empty(), .always_pull = image.always_pull});
+  if (lifetime && now - newest->read >= *lifetime) return NotKnown::kTooOld;
   return newest->platforms;
 }
 
@@ -57,10 +59,18 @@ std::variant<placement::CommonPlatforms, NotKnown> FactWatch::PlatformsOf(
   const std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
   if (images.empty() || images.size() > kMaxImages) return NotKnown::kOfNoRegistry;
   const std::string configuration = NewestConfiguration(objects_);
+  const std::optional<std::string> scope =
+      ScopeOf(pod.metadata().namespace_(), pod.spec().service_account_name(),
+              placement::PullSecretsOf(pod));
   std::vector<placement::SharedPlatforms> known;
   for (const placement::ContainerImage& image : images) {
     if (image.only_volume || image.never_pull) return NotKnown::kOfNoRegistry;
-    auto found = Find(image, configuration);
+    Found found = Find(image, /*scope=*/"", configuration);
+    if (scope && std::holds_alternative<NotKnown>(found)) {
+      Found own = Find(image, *scope, configuration);
+      // What the pod's own pull secrets can read is never read without them.
+      if (own != Found(NotKnown::kNeverRead)) found = std::move(own);
+    }
     if (auto* why = std::get_if<NotKnown>(&found)) return *why;
     known.push_back(std::get<placement::SharedPlatforms>(std::move(found)));
   }

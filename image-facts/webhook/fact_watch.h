@@ -49,8 +49,10 @@ class FactWatch {
 
  private:
   // Of the image under this configuration.
-  std::variant<placement::SharedPlatforms, NotKnown> Find(const placement::ContainerImage& image,
-                                                          const std::string& configuration) const;
+  using Found = std::variant<placement::SharedPlatforms, NotKnown>;
+  // What the facts of the scope say.
+  Found Find(const placement::ContainerImage& image, const std::string& scope,
+             const std::string& configuration) const;
 
   kube::Clock& clock_;
   kube::Informer<FactIndex> objects_;

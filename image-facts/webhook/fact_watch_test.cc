@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "image-facts/image_facts.h"
+#include "image-facts/lifetime.h"
 #include "image-facts/testing/make_facts.h"
-#include "image-facts/timing.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -107,8 +107,41 @@ TEST_F(FactWatchTest, ATagCountsForATime) {
   clock_.Advance(1s);
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "Always")), "old");
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "amd64 ");
-  clock_.Advance(kLifetime - kAlwaysLifetime);
+  clock_.Advance(kTagLifetime - kAlwaysLifetime);
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1", "IfNotPresent")), "old");
+}
+
+TEST_F(FactWatchTest, WhatPullSecretsReadCountsForTheirPodsAndNotForLong) {
+  const std::string digest = "r.io/a@" + kDigest;
+  std::vector<ImageFact> facts = {Fact("r.io/a:1", {"amd64"}), Fact(digest, {"amd64"})};
+  for (ImageFact& fact : facts) fact.scope = "team default key other";
+  Store("image-facts-0", facts);
+  auto pod = [](const std::string& ns, const std::string& account,
+                const std::vector<std::string>& secrets, const std::string& image = "r.io/a:1") {
+    MakePod made("web");
+    made.Namespace(ns).Image(image);
+    for (const std::string& secret : secrets) made.PullSecret(secret);
+    kube::core::Pod pod = made;
+    pod.mutable_spec()->set_service_account_name(account);
+    return pod;
+  };
+  EXPECT_EQ(Known(pod("team", "default", {"key", "other"})), "amd64 ");
+  EXPECT_EQ(Known(pod("team", "default", {"key", "other"}, digest)), "amd64 ");
+  EXPECT_EQ(Known(pod("other", "default", {"key", "other"})), "never");
+  EXPECT_EQ(Known(pod("other", "default", {"key", "other"}, digest)), "never");
+  EXPECT_EQ(Known(pod("team", "web", {"key", "other"})), "never");
+  EXPECT_EQ(Known(pod("team", "default", {"other", "key"})), "never");
+  EXPECT_EQ(Known(pod("team", "default", {"key"})), "never");
+  EXPECT_EQ(Known(pod("team", "default", {})), "never");
+  EXPECT_EQ(Known(pod("team", "", {"key", "other"})), "never");
+  EXPECT_EQ(Known(pod("team", "default", {"key other"})), "never");
+
+  clock_.Advance(kScopedLifetime);
+  EXPECT_EQ(Known(pod("team", "default", {"key", "other"})), "old");
+  EXPECT_EQ(Known(pod("team", "default", {"key", "other"}, digest)), "old");
+  // What everybody may read serves these pods, too.
+  Store("image-facts-1", {Fact("r.io/a:1", {"arm64"})});
+  EXPECT_EQ(Known(pod("team", "default", {"key", "other"})), "arm64 ");
 }
 
 TEST_F(FactWatchTest, ADigestCountsForEver) {

@@ -2,10 +2,17 @@
 #include "image-facts/webhook/known_images_mode.h"
 
 #include <gflags/gflags.h>
+#include <openssl/rand.h>
 
+#include <array>
+#include <cstdint>
+#include <iomanip>
 #include <memory>
+#include <sstream>
+#include <string>
 #include <utility>
 
+#include "image-facts/known_images_report.h"
 #include "image-facts/webhook/known_images.h"
 #include "image-facts/webhook/known_images_metrics.h"
 #include "webhook/gate_mode.h"
@@ -29,6 +36,11 @@ class KnownImagesMode final : public webhook::Mode {
   // Mode
   void AddTo(kube::HttpsServer& server) override { webhook_.AddTo(server); }
   void Start(kube::TaskGroup& tasks) override { known_.Start(tasks); }
+  std::string Report() const override {
+    KnownImagesReport report = metrics_.Report();
+    report.replica = replica_;
+    return ToText(report);
+  }
 
  private:
   static webhook::GateWebhookOptions WithPlacer(webhook::GateWebhookOptions options,
@@ -37,6 +49,16 @@ class KnownImagesMode final : public webhook::Mode {
     return options;
   }
 
+  // The replica of a report: each process has its own.
+  static std::string NewName() {
+    std::array<uint8_t, 8> bytes{};
+    RAND_bytes(bytes.data(), bytes.size());  // never fails in BoringSSL
+    std::ostringstream name;
+    for (uint8_t byte : bytes) name << std::hex << std::setw(2) << std::setfill('0') << int{byte};
+    return name.str();
+  }
+
+  const std::string replica_ = NewName();
   KnownImagesMetrics metrics_;
   KnownImages known_;
   webhook::GateWebhook webhook_;

@@ -183,6 +183,7 @@ Async<Credential> CloudCredentials::Exchange(std::shared_ptr<TokenExchange> exch
   credential.source = scope;
   credential.rights = RightsOf(scope);
   credential.own_host_only = true;
+  credential.holders = Holders::kEveryPod;
   seconds lifetime = login->lifetime;
   seconds renew_after = lifetime - std::max(kExchangeExpiryMargin, lifetime / 4);
   if (login->renew_after.count() > 0) renew_after = std::min(renew_after, login->renew_after);

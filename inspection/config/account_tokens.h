@@ -17,9 +17,10 @@ namespace inspection {
 // The pod that an image is inspected for.
 struct PodIdentity {
   std::string ns;
-  std::string pod;
+  std::string pod;  // empty: none yet, its credentials are meant
   std::string uid;
-  std::string account;  // the name of its service account; empty for none
+  std::string account;                         // the name of its service account; empty for none
+  std::vector<std::string> pull_secrets = {};  // their names, in the order of the pod
 };
 // nullptr where no pod is concerned.
 using SharedPodIdentity = std::shared_ptr<const PodIdentity>;

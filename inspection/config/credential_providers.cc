@@ -312,6 +312,10 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
     provided.identity += provider.name + " " + attempt.recipient + " ";
     if (!keyring && IsOutage(keyring.error()) && !provided.outage)
       provided.outage = keyring.error().Prefix("credential provider");
+    if (keyring) {
+      keyring->SetHolders(attempt.recipient.empty() ? Holders::kEveryPod
+                                                    : Holders::kServiceAccount);
+    }
     Result<void> added =
         keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
     if (!added && provided.problem.empty())

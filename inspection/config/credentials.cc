@@ -133,6 +133,10 @@ Result<void> Keyring::Append(const Keyring& other) {
   return kube::Ok();
 }
 
+void Keyring::SetHolders(Holders holders) {
+  for (Entry& entry : entries_) entry.credential.holders = holders;
+}
+
 void Keyring::AddProblem(std::string text) {
   if (problem_.size() + text.size() > kMaxProblem) return;
   if (!problem_.empty()) problem_ += "; ";

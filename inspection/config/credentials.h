@@ -32,6 +32,13 @@ inline constexpr size_t kMaxPullSecretBytes = 64 * 1024;
 // The largest size of all secrets in a Keyring together.
 inline constexpr size_t kMaxKeyringBytes = 512 * 1024;
 
+// Which pods may use a credential, those of the whole cluster first.
+enum class Holders {
+  kEveryPod,
+  kPullSecret,      // the pods that name its pull secret
+  kServiceAccount,  // the pods of a service account, or one of them
+};
+
 struct Credential {
   std::string username;
   std::string password;
@@ -42,6 +49,7 @@ struct Credential {
   std::string rights = {};
   // Only for the registry itself, and not for a token server at another host.
   bool own_host_only = false;
+  Holders holders = Holders::kPullSecret;
 
   // A digest of the secret parts, or of `rights`: equal for credentials with the same rights. Not
   // secret.
@@ -57,6 +65,9 @@ class Keyring {
 
   // Adds all of `other` after the present entries. kInvalid, with nothing added, if it has no room.
   kube::Result<void> Append(const Keyring& other);
+
+  // Of all its credentials.
+  void SetHolders(Holders holders);
 
   // Adds the reason why a secret is not used, for the error message when a registry refuses access.
   // `text` names the secret and contains nothing of it.

@@ -52,11 +52,10 @@ class FakeInspector final : public ImageInspector {
     return kube::Ok();
   }
 
-  void Restore(const PublicImage& image, kube::Duration age) override {
+  void Restore(const ImageAnswer& image, kube::Duration age) override {
     restored_.emplace_back(image, age);
   }
-  void Observe(std::function<void(PublicImage)> learned,
-               std::function<void()> configured) override {
+  void Observe(std::function<void(Learned)> learned, std::function<void()> configured) override {
     learned_ = std::move(learned);
     configured_ = std::move(configured);
   }
@@ -87,7 +86,7 @@ class FakeInspector final : public ImageInspector {
     if (configured_) configured_();
   }
   // As an answer of a registry does.
-  void Learn(PublicImage image) { learned_(std::move(image)); }
+  void Learn(Learned image) { learned_(std::move(image)); }
   // Other images have no result until there is one.
   void ClearDefault() { default_.reset(); }
   // Makes Cached() return the result of `image`.
@@ -102,7 +101,7 @@ class FakeInspector final : public ImageInspector {
     return images;
   }
   // The arguments of Restore(), in order.
-  const std::vector<std::pair<PublicImage, kube::Duration>>& restored() const { return restored_; }
+  const std::vector<std::pair<ImageAnswer, kube::Duration>>& restored() const { return restored_; }
   // The arguments of SetConfig(), in order.
   const std::vector<InspectorConfig>& configs() const { return configs_; }
 
@@ -121,14 +120,14 @@ class FakeInspector final : public ImageInspector {
 
   int generation_ = 0;
   std::string configuration_ = "c0";
-  std::function<void(PublicImage)> learned_;
+  std::function<void(Learned)> learned_;
   std::function<void()> configured_;
   std::map<std::string, Result> results_;
   std::optional<Result> default_;
   std::set<std::string> cached_;
   std::vector<ImageRequest> requests_;
   std::vector<InspectorConfig> configs_;
-  std::vector<std::pair<PublicImage, kube::Duration>> restored_;
+  std::vector<std::pair<ImageAnswer, kube::Duration>> restored_;
   kube::Notifier changed_;
 };
 

@@ -31,8 +31,11 @@ class ProbedWebhooks final : public kube::Client {
     last_target = request.target;
     ++probes[scope];
     if (refuse) co_return *refuse;
-    if (!unreachable.contains(scope))
-      object["metadata"]["annotations"][std::string(api::kWebhookProbeAnnotation)] = scope;
+    kube::Json& annotations = object["metadata"]["annotations"];
+    if (!unreachable.contains(scope)) {
+      annotations[std::string(api::kWebhookProbeAnnotation)] = scope;
+      if (!report.empty()) annotations[std::string(api::kWebhookReportAnnotation)] = report;
+    }
     co_return kube::ApiResponse{
         .status = 201, .content_type = std::string(kube::kJson), .body = kube::DumpJson(object)};
   }
@@ -42,6 +45,8 @@ class ProbedWebhooks final : public kube::Client {
 
   // The namespaces, or "Cluster", whose webhook the API server cannot call.
   std::set<std::string> unreachable;
+  // What the webhooks report to the operator.
+  std::string report;
   // The answer to all probes.
   std::optional<kube::Error> refuse;
   // How many there were of each.

@@ -19,12 +19,11 @@ using kube::Error;
 using kube::Result;
 
 // The name as it is in the pod is its own reference here.
-inspection::PublicImage PublicImageOf(const ImageRequest& request, const Inspected& answer) {
+inspection::ImageAnswer AnswerOf(const ImageRequest& request, const Inspected& answer) {
   std::string content;
   for (const placement::Platform& platform : answer.platforms->platforms)
     content += platform.architecture + " ";
-  return {request.image, inspection::Sha256Digest(content), answer.platforms,
-          request.pod == nullptr ? "" : request.pod->ns, request.always_pull};
+  return {request.image, inspection::Sha256Digest(content), answer.platforms};
 }
 
 class Inspector final : public inspection::ImageInspector {
@@ -39,8 +38,7 @@ class Inspector final : public inspection::ImageInspector {
       answer = Error::Unauthenticated("inspect " + request.image + ": 401 Unauthorized");
     if (answer && generation == generation_) {
       known_.insert_or_assign(request.image, Known{*answer, clock_.Now() + kTagLifetime});
-      if (learned_ && registries_.IsPublic(request.image))
-        learned_(PublicImageOf(request, *answer));
+      Learn(request, *answer, clock_.Now());
     }
     co_return answer;
   }
@@ -49,6 +47,7 @@ class Inspector final : public inspection::ImageInspector {
     if (request.always_pull || registries_.Refuses(request) || found == known_.end() ||
         found->second.until <= clock_.Now())
       return std::nullopt;
+    Learn(request, found->second.inspected, found->second.until - kTagLifetime);
     return found->second.inspected;
   }
   std::string SharingKey(const ImageRequest& request) const override {
@@ -58,11 +57,11 @@ class Inspector final : public inspection::ImageInspector {
     if (request.keyring != nullptr) key += " " + request.keyring->Identity();
     return key;
   }
-  void Restore(const inspection::PublicImage& image, kube::Duration age) override {
+  void Restore(const inspection::ImageAnswer& image, kube::Duration age) override {
     known_.insert_or_assign(image.image,
                             Known{Inspected{image.platforms}, clock_.Now() - age + kTagLifetime});
   }
-  void Observe(std::function<void(inspection::PublicImage)> learned,
+  void Observe(std::function<void(inspection::Learned)> learned,
                std::function<void()> configured) override {
     learned_ = std::move(learned);
     configured_ = std::move(configured);
@@ -83,11 +82,19 @@ class Inspector final : public inspection::ImageInspector {
     kube::TimePoint until;
   };
 
+  void Learn(const ImageRequest& request, const Inspected& answer, kube::TimePoint read) {
+    if (!learned_) return;
+    const bool is_public = registries_.IsPublic(request.image);
+    learned_({AnswerOf(request, answer),
+              is_public ? inspection::Holders::kEveryPod : inspection::Holders::kPullSecret, read,
+              request.pod, request.always_pull});
+  }
+
   Registries& registries_;
   kube::Clock& clock_;
   int generation_ = 0;
   std::string configuration_ = "c0";
-  std::function<void(inspection::PublicImage)> learned_;
+  std::function<void(inspection::Learned)> learned_;
   std::function<void()> configured_;
   std::map<std::string, Known> known_;
 };

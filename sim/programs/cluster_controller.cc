@@ -61,8 +61,7 @@ kube::Async<> RunClusterController(Life& life, ClusterControllerOptions options)
   });
   image_facts::FactMetrics fact_metrics(metrics);
   term_options.features.push_back([&fact_metrics](const cc::TermParts& term) {
-    return std::make_unique<image_facts::FactKeeper>(term.operator_namespace, term.client,
-                                                     term.clock, term.images, fact_metrics);
+    return image_facts::NewFactKeeper(term, fact_metrics);
   });
   kube::LeaseOptions lease{
       .ns = options.ns, .name = std::string(api::kControllerName), .identity = options.pod_name};

@@ -11,6 +11,7 @@
 #include "api/names.h"
 #include "ephemeral-containers/operator/warning_feature.h"
 #include "image-facts/policy/hot_images.h"
+#include "image-facts/policy/policy_metrics.h"
 #include "kube/admission/review.h"
 #include "kube/base/notifier.h"
 #include "kube/base/random.h"
@@ -154,9 +155,10 @@ class Replica {
   }
 
   boost::asio::awaitable<void> Lead() {
-    operator_::LeaderOptions options{.operands = operands_,
-                                     .upgrades = {.order_seed = std::to_string(kube::RandomSeed())},
-                                     .new_known_images = image_facts::NewHotImages};
+    operator_::LeaderOptions options{
+        .operands = operands_,
+        .upgrades = {.order_seed = std::to_string(kube::RandomSeed())},
+        .new_known_images = image_facts::NewHotImages(policy_metrics_)};
     kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&, kube::Client& client) {
       return std::make_unique<operator_::Leader>(client, life_.clock(), options, certificate_,
                                                  features_);
@@ -178,6 +180,7 @@ class Replica {
   operator_::OwnNamespaceTeardown teardown_;
   operator_::OwnCertificate certificate_;
   operator_::Features features_;
+  image_facts::PolicyMetrics policy_metrics_{metrics_};
   operator_::PolicyWebhooks policies_;
   // Exist once the Namespace was read.
   std::optional<operator_::Announcer> announcer_;

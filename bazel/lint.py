@@ -69,7 +69,8 @@ ALLOWED = {
         "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook"
     },
     "image-facts": {
-        "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook"
+        "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook",
+        "deploy"
     },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},

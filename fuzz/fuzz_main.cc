@@ -9,6 +9,7 @@
 
 #include "ephemeral-containers/fuzz/warning_targets.h"
 #include "fuzz/fuzz_targets.h"
+#include "image-facts/fuzz/fact_targets.h"
 #include "scheduling-policies/fuzz/policy_targets.h"
 
 namespace {
@@ -43,6 +44,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     if (!argument.starts_with(kFlag)) continue;
     for (const auto& targets : {
              policy::PolicyTargets(),      // scheduling-policies/
+             image_facts::FactTargets(),   // image-facts/
              ephemeral::WarningTargets(),  // ephemeral-containers/
              fuzz::InspectionTargets(),
              fuzz::ApiTargets(),

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "image-facts/fact_scope.h"
 #include "image-facts/lifetime.h"
 
 namespace image_facts {
@@ -60,12 +61,17 @@ const ImageFact* FactBook::Find(const FactName& name) const {
   return found == facts_.end() ? nullptr : &found->second->fact;
 }
 
+bool FactBook::HasRoomFor(const ImageFact& fact) const {
+  const size_t bytes = BytesOf(fact);
+  return bytes > 0 && RoomFor(bytes).has_value();
+}
+
 bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now, bool always_pull) {
   std::string owner = ns;
   if (auto found = facts_.find(NameOf(fact)); found != facts_.end()) {
     Held& held = *found->second;
     if (SaysTheSame(held.fact, fact)) {
-      auto lifetime = LifetimeOf({fact.image, !fact.scope.empty(), always_pull});
+      auto lifetime = LifetimeOf({fact.image, IsOfSomePods(fact.scope), always_pull});
       if (lifetime && held.fact.read < fact.read)
         SetDue(held.object, std::max(now, held.taken + *lifetime / 2));
       held.fact.read = std::max(held.fact.read, fact.read);
@@ -159,7 +165,7 @@ FactBook::Namespace& FactBook::Most() {
 }
 
 std::optional<size_t> FactBook::MakeRoom(size_t bytes, const std::string& ns, TimePoint now) {
-  auto own = namespaces_.find(ns);
+  auto own = ns.empty() ? namespaces_.end() : namespaces_.find(ns);
   while (own != namespaces_.end() && own->second.bytes + bytes > limits_.namespace_bytes) {
     Erase(NameOf(own->second.order.front()->fact), now + limits_.again);
     own = namespaces_.find(ns);
@@ -184,24 +190,36 @@ void FactBook::Reset(const std::string& configuration, TimePoint now) {
   }
 }
 
-void FactBook::Restore(const ImageFacts& object, TimePoint now) {
+std::vector<const ImageFact*> FactBook::Restore(const ImageFacts& object, TimePoint now) {
   std::optional<size_t> number = ObjectOf(object.metadata().name());
-  if (!number) return;
+  if (!number) return {};
   if (object.configuration != configuration_) {
     SetDue(*number, now);
-    return;
+    return {};
   }
+  std::vector<const ImageFact*> added;
+  std::unordered_set<FactName, HashOfName> names;
   for (const ImageFact& fact : object.facts) {
-    size_t bytes = BytesOf(fact);
-    const Object& to = objects_[*number];
-    const ImageFact* other = Find(NameOf(fact));
-    if (other != nullptr && other->read < fact.read) Erase(NameOf(fact), now);
-    if (bytes == 0 || Find(NameOf(fact)) != nullptr || to.bytes + bytes > limits_.object_bytes) {
+    const FactName name = NameOf(fact);
+    names.insert(name);
+    auto known = facts_.find(name);
+    if (known != facts_.end() && known->second->fact.read >= fact.read) {
+      if (known->second->object != *number) SetDue(*number, now);
+      continue;
+    }
+    Erase(name, now);
+    const size_t bytes = BytesOf(fact);
+    if (bytes == 0 || objects_[*number].bytes + bytes > limits_.object_bytes) {
       SetDue(*number, now);
       continue;
     }
     Insert(fact, bytes, "", *number);
+    added.push_back(&fact);
   }
+  for (const Held* held : objects_[*number].facts) {
+    if (!names.contains(NameOf(held->fact))) SetDue(*number, now);
+  }
+  return added;
 }
 
 std::optional<ImageFacts> FactBook::TakeDue(TimePoint now) {

@@ -12,7 +12,8 @@
 // A new fact gets into the object that is to be written anyway, or into the smallest one, and stays
 // there. So the new facts of a burst are one write.
 //
-// Bounds: of bytes in an object, objects, and bytes of a namespace. Beyond them, the least recently
+// Bounds: of bytes in an object, objects, and bytes of a namespace. What was restored belongs to no
+// namespace until it is used. Beyond them, the least recently
 // used fact of the namespace that has the most goes, or of the namespace itself.
 #pragma once
 
@@ -62,18 +63,24 @@ class FactBook {
   void Use(const FactName& name, const std::string& ns);
   void Erase(const FactName& name, kube::TimePoint now);
   const ImageFact* Find(const FactName& name) const;
+  // Whether Put() of a new fact would drop no other one of all.
+  bool HasRoomFor(const ImageFact& fact) const;
 
   // Drops all facts: the next ones are read under another configuration than they were.
   void Reset(const std::string& configuration, kube::TimePoint now);
-  // An object as it is stored, before the first Put(). Facts of another configuration than that of
-  // Reset() are dropped, and so is all that exceeds a limit.
-  void Restore(const ImageFacts& object, kube::TimePoint now);
+  // An object as it is stored: facts that are not known, or newer, are added. The object is due if
+  // it should not be like that. Facts of another configuration than that of Reset() are dropped,
+  // and so is all that exceeds a limit.
+  // Returns: the added ones, of `object`.
+  std::vector<const ImageFact*> Restore(const ImageFacts& object, kube::TimePoint now);
 
   // The object that is to be written next, with all its facts; nullopt: none is due. Facts that
   // were added or removed are due at once, facts that were read again after limits.again.
   std::optional<ImageFacts> TakeDue(kube::TimePoint now);
   // When the next object is due; nullopt: none is.
   std::optional<kube::TimePoint> NextDue() const;
+  // An object that may be empty is due: whoever adds facts to it learns the configuration.
+  void WriteFirst(kube::TimePoint now) { SetDue(0, now); }
   // The write has failed: the object is due again.
   void Retry(const std::string& object, kube::TimePoint now);
 

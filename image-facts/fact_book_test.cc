@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include "image-facts/lifetime.h"
 
@@ -173,6 +174,40 @@ TEST_F(FactBookTest, ANamespaceBeyondItsShareEvictsItsOwn) {
   EXPECT_NE(book.Find({"a1"}), nullptr);
   EXPECT_EQ(book.Find({"a2"}), nullptr);
   EXPECT_NE(book.Find({"b1"}), nullptr);
+}
+
+// What an earlier leader has learned for many namespaces is more than one may have.
+TEST_F(FactBookTest, WhatIsRestoredIsNotLimitedAsOneNamespace) {
+  ImageFacts stored;
+  stored.mutable_metadata()->set_name("image-facts-0");
+  for (int i = 0; i < 9; ++i) stored.facts.push_back(Fact("a" + std::to_string(i)));
+  FactBook book({.namespace_bytes = 2 * BytesOf(2)});
+  EXPECT_EQ(book.Restore(stored, now_).size(), 9U);
+  // A moved tag.
+  ASSERT_TRUE(book.Put(Fact("a1", kOtherDigest), "", now_));
+  EXPECT_EQ(book.size(), 9U);
+}
+
+TEST_F(FactBookTest, WhatOthersAddIsMerged) {
+  FactBook book;
+  ASSERT_TRUE(book.Put(Fact("a:1"), "one", now_));
+  auto stored = book.TakeDue(now_);
+  ASSERT_TRUE(stored);
+  EXPECT_TRUE(book.Restore(*stored, now_).empty());
+  EXPECT_FALSE(book.NextDue());
+
+  stored->facts.push_back(Fact("b:1"));
+  std::vector<const ImageFact*> added = book.Restore(*stored, now_);
+  ASSERT_EQ(added.size(), 1U);
+  EXPECT_EQ(added[0]->image, "b:1");
+  EXPECT_FALSE(book.NextDue());
+
+  // What others have removed is written again.
+  stored->facts.clear();
+  EXPECT_TRUE(book.Restore(*stored, now_).empty());
+  auto object = book.TakeDue(now_);
+  ASSERT_TRUE(object);
+  EXPECT_EQ(ImagesOf(*object), (std::set<std::string>{"a:1", "b:1"}));
 }
 
 TEST_F(FactBookTest, WithoutRoomTheNamespaceWithTheMostEvicts) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scope of a fact: the pods that it serves. "" for every pod. A fact that was learned with the
-// pull secrets of a pod serves the pods of its namespace with the same service account and the same
-// pull secrets: "team-a default registry-key".
+// The scope of a fact: the pods that it serves.
+//
+//   ""                              every pod; the registry tells everybody
+//   "*"                             every pod of this cluster; it was learned with the global pull
+//                                   secret, or with an identity of the cluster
+//   "team-a default registry-key"   it was learned with the pull secrets of a pod: the pods of its
+//                                   namespace with the same service account and pull secrets
 #pragma once
 
 #include <optional>
@@ -10,6 +14,11 @@
 #include <vector>
 
 namespace image_facts {
+
+inline constexpr std::string_view kWholeCluster = "*";
+inline bool IsOfSomePods(std::string_view scope) {
+  return !scope.empty() && scope != kWholeCluster;
+}
 
 // Longer ones are none.
 inline constexpr size_t kMaxScope = 512;

@@ -83,6 +83,10 @@ struct Query {
   std::string ImageKey(const std::string& digest) const {
     return use == Use::kVolume ? "volume " + digest : digest;
   }
+  bool HasCredentials() const {
+    return std::any_of(repositories.begin(), repositories.end(),
+                       [](const Repository& each) { return !each.credentials.empty(); });
+  }
   // Who has all credentials with which the image is looked for.
   Holders LeastHolders() const {
     Holders least = Holders::kEveryPod;
@@ -436,6 +440,7 @@ class Inspector final : public ImageInspector {
     if (query.use != Use::kContainer || !learned_ || generation != generation_) return;
     learned_({{query.reference.ToString(), found.digest, found.platforms},
               query.LeastHolders(),
+              !query.HasCredentials(),
               read,
               query.pod,
               query.always_pull});

@@ -61,8 +61,10 @@ struct ImageAnswer {
 // An answer, of the registry or from the cache, and to what request.
 struct Learned {
   ImageAnswer answer;
-  // Who may have it: every pod, if it was read without credentials, too.
+  // Who has all credentials with which it was looked for; every pod, if there are none.
   Holders holders = Holders::kEveryPod;
+  // There are none: the registry tells everybody.
+  bool anonymous = true;
   // When the registry said so. For an image that is named by its digest: when it was known that
   // the credentials are those with which it was read.
   kube::TimePoint read;

@@ -149,6 +149,7 @@ TEST_F(InspectorTest, EachAnswerIsLearned) {
   EXPECT_EQ(first.digest.size(), std::string("sha256:").size() + 64);
   EXPECT_THAT(first.platforms->platforms, ElementsAre(placement::Platform{"linux", "s390x"}));
   EXPECT_EQ(learned_[0].holders, Holders::kEveryPod);
+  EXPECT_TRUE(learned_[0].anonymous);
   const kube::TimePoint read = learned_[0].read;
   EXPECT_EQ(learned_[0].pod, always.pod);
   EXPECT_TRUE(learned_[0].always_pull);
@@ -222,6 +223,7 @@ TEST_F(InspectorTest, CredentialsSayWhoMayHaveWhatIsLearned) {
   ASSERT_THAT(Inspect(request), IsOk());
   ASSERT_EQ(learned_.size(), 2U);
   EXPECT_EQ(learned_[1].holders, Holders::kEveryPod);
+  EXPECT_FALSE(learned_[1].anonymous);
 
   // The pod's own first, then those of all pods.
   Keyring both = *KeyringFor("user", "password");
@@ -236,6 +238,7 @@ TEST_F(InspectorTest, CredentialsSayWhoMayHaveWhatIsLearned) {
   ASSERT_THAT(Inspect(request), IsOk());
   ASSERT_EQ(learned_.size(), 4U);
   EXPECT_EQ(learned_[3].holders, Holders::kEveryPod);
+  EXPECT_TRUE(learned_[3].anonymous);
 }
 
 TEST_F(InspectorTest, WhatWasLearnedIsRestored) {

@@ -13,6 +13,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/gating_policies.h"
+#include "operator/objects/namespace_exists.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
@@ -52,8 +53,7 @@ std::optional<std::vector<std::string>> ChooseGatesOfCluster(const Pod& pod, Tea
 }
 
 // "the first is shop/a", and what its deletion waits for.
-std::string FirstOf(const ConfigStore& configs) {
-  std::string ns = configs.Namespaces().front();
+std::string FirstOf(const ConfigStore& configs, const std::string& ns) {
   std::string text = "the first in namespace " + ns;
   ConfigStore::Configs first = configs.In(ns);
   if (first->empty()) return text;
@@ -209,14 +209,31 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
+Async<std::optional<std::string>> ClusterReconciler::FirstNamespaceWithConfigs(
+    const std::string& log) {
+  std::string orphaned;
+  for (const std::string& ns : configs_.Namespaces()) {
+    Result<bool> exists = co_await NamespaceExists(client_, ns);
+    if (!exists) co_return exists.error();
+    if (*exists) co_return std::optional(ns);
+    if (orphaned.empty()) orphaned = ns;
+  }
+  LOG_IF(WARNING, !orphaned.empty())
+      << log << " PodPlacementConfigs of namespaces that do not exist any more, such as "
+      << orphaned << ", are not waited for";
+  co_return std::optional<std::string>();
+}
+
 Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) {
-  if (!configs_.empty()) {
+  Result<std::optional<std::string>> ns = co_await FirstNamespaceWithConfigs(log);
+  if (!ns) co_return ns.error();
+  if (*ns) {
     // One may have been stored during a teardown, whose time and deleted objects are no longer
     // true.
     teardown_.Cancel(kEverywhere);
     late_pods_.Forget();
     // The deletion of the last PodPlacementConfig starts the next reconcile.
-    std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
+    std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_, **ns);
     co_return co_await Provision(std::move(config), std::move(reason), log);
   }
   webhook_prober_.Forget(kEverywhere);

@@ -89,6 +89,8 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Provision(Config config, std::string deprovisioning,
                                        const std::string& log);
   kube::Async<kube::Outcome> Delete(Config config, const std::string& log);
+  // Of those that exist; nullopt: none has PodPlacementConfigs.
+  kube::Async<std::optional<std::string>> FirstNamespaceWithConfigs(const std::string& log);
   // `view` is valid after an error, too.
   kube::Async<> ApplyOperands(const Config& config, ClusterView& view, const std::string& log);
   // Sets the template marks of the Deployments in `objects`. Returns: whether all of them are in

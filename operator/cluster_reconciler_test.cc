@@ -200,6 +200,16 @@ TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
   EXPECT_TRUE(h_.Await([&] { return h_.ClusterRemoved() && h_.ShardRemoved("shop"); }));
 }
 
+// An API server that has just started may not know the kind when it deletes a namespace.
+TEST_F(ClusterReconcilerTest, DeletionWaitsForNoConfigOfANamespaceThatIsGone) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Delete<kube::core::Namespace>({"", "shop"});
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted(); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ClusterRemoved(); }));
+}
+
 TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerIsDeleted) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));

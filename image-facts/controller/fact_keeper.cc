@@ -14,6 +14,7 @@
 #include "kube/base/backoff.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
+#include "kube/types/version_number.h"
 
 namespace image_facts {
 namespace {
@@ -28,7 +29,7 @@ constexpr size_t kMaxEarly = 4'096;
 // The request of a pod that may use the fact. No pod has the name.
 PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
   ScopeParts scope = PartsOf(item.scope);
-  inspection::PodIdentity identity{.ns = item.scope.empty() ? item.ns : std::move(scope.ns),
+  inspection::PodIdentity identity{.ns = IsOfSomePods(item.scope) ? std::move(scope.ns) : item.ns,
                                    .pod = "",
                                    .uid = "",
                                    .account = std::move(scope.account),
@@ -39,6 +40,12 @@ PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
 }
 
 }  // namespace
+
+Result<StoredVersion> StoredVersion::FromJson(kube::Json object) {
+  StoredVersion stored;
+  stored.metadata_ = kube::MetadataFromJson(object);
+  return stored;
+}
 
 FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
                        inspection::ImageInspector& images, AskAgain ask_again, FactMetrics& metrics,
@@ -51,7 +58,10 @@ FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
       metrics_(metrics),
       book_(limits),
       due_(clock, [this] { changed_.NotifyAll(); }),
-      plan_due_(clock, [this] { plan_changed_.NotifyAll(); }) {
+      plan_due_(clock, [this] { plan_changed_.NotifyAll(); }),
+      metadata_(client),
+      versions_(metadata_, clock, {.ns = ns_, .resource = kube::ResourceOf<ImageFacts>::value}) {
+  versions_.OnChange([this](kube::EventType, const kube::ObjectKey&) { changed_.NotifyAll(); });
   images_.Observe([this](inspection::Learned image) { OnLearned(std::move(image)); },
                   [this] { OnConfigured(); });
 }
@@ -60,6 +70,7 @@ FactKeeper::~FactKeeper() { images_.Observe(nullptr, nullptr); }
 
 void FactKeeper::Start(kube::TaskGroup& tasks) {
   tasks.Spawn("image-facts", Run());
+  tasks.Spawn("image-facts-watch", versions_.Run());
   tasks.Spawn("image-facts-refresh", Refresh());
 }
 
@@ -70,9 +81,14 @@ Seconds FactKeeper::Now() const {
 void FactKeeper::Follow(const api::ClusterPodPlacementConfig* config) {
   bool exists = config != nullptr && !config->metadata().has_deletion_timestamp();
   owner_ = exists ? config->metadata().uid() : "";
-  changed_.NotifyAll();
   places_ = exists && AllowsPlacing(*config);
   if (!places_) plan_.Clear();
+  EnsureAnObject();
+  changed_.NotifyAll();
+}
+
+void FactKeeper::EnsureAnObject() {
+  if (places_ && loaded_ && stored_.empty()) book_.WriteFirst(clock_.Now());
 }
 
 kube::asio::awaitable<void> FactKeeper::Run() {
@@ -103,6 +119,7 @@ Async<> FactKeeper::DoNext() {
   co_await kube::IgnoreCancellation();
   auto executor = co_await kube::asio::this_coro::executor;
   while (true) {
+    if (HasForeignWrite()) loaded_ = false;
     std::optional<kube::TimePoint> due = loaded_ ? book_.NextDue() : clock_.Now();
     if (!owner_.empty() && due && *due <= clock_.Now()) break;
     if (!owner_.empty() && due) due_.Set(executor, *due);
@@ -127,8 +144,9 @@ Async<> FactKeeper::Load() {
   for (const ImageFacts& object : objects->items)
     stored_[object.metadata().name()] = object.metadata().resource_version();
   loaded_ = true;
-  if (std::exchange(restored_, true)) co_return kube::Ok();
+  if (!std::exchange(restored_, true)) book_.Reset(images_.Configuration(), clock_.Now());
   Restore(objects->items);
+  EnsureAnObject();
   for (Learned& learned : std::exchange(early_, {})) Learn(std::move(learned));
   co_return kube::Ok();
 }
@@ -154,13 +172,22 @@ kube::asio::awaitable<void> FactKeeper::Refresh() {
   }
 }
 
+bool FactKeeper::HasForeignWrite() const {
+  bool has = false;
+  versions_.ForEach([&](const StoredVersion& version) {
+    auto stored = stored_.find(version.metadata().name());
+    has |=
+        stored == stored_.end() || kube::VersionNumber(stored->second) <
+                                       kube::VersionNumber(version.metadata().resource_version());
+  });
+  return has;
+}
+
 void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
-  book_.Reset(images_.Configuration(), clock_.Now());
   std::vector<const ImageFact*> facts;
   for (const ImageFacts& object : objects) {
-    book_.Restore(object, clock_.Now());
-    if (object.configuration != images_.Configuration()) continue;
-    for (const ImageFact& fact : object.facts) facts.push_back(&fact);
+    std::vector<const ImageFact*> added = book_.Restore(object, clock_.Now());
+    facts.insert(facts.end(), added.begin(), added.end());
   }
   // The inspector's cache may have less room: it keeps the last ones.
   std::sort(facts.begin(), facts.end(),
@@ -183,6 +210,8 @@ void FactKeeper::OnLearned(inspection::Learned image) {
     std::optional<std::string> own = ScopeOf(pod.ns, pod.account, pod.pull_secrets);
     if (!own) return;
     scope = std::move(*own);
+  } else if (!image.anonymous) {
+    scope = kWholeCluster;
   }
   auto age = std::chrono::ceil<std::chrono::seconds>(clock_.Now() - image.read);
   Learned learned{.fact = {std::move(image.answer.image), std::move(image.answer.digest),

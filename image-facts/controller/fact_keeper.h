@@ -4,6 +4,8 @@
 // are owned by the ClusterPodPlacementConfig: none are left when it is gone. While that has pods
 // placed at their creation, the facts that they use are asked for again (refresh_plan.h).
 //
+// What others write into the objects (`bazel run //image-facts:facts -- import`) is learned, too.
+//
 // What every pod of the cluster may read serves every pod. What was read with the pull secrets of a
 // pod gets a scope (fact_scope.h); what was read as a service account is no fact.
 //
@@ -29,7 +31,11 @@
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
+#include "kube/cache/informer.h"
 #include "kube/client/client.h"
+#include "kube/client/metadata_lists.h"
+#include "kube/types/meta.pb.h"
+#include "kube/types/unstructured.h"
 
 namespace image_facts {
 
@@ -40,6 +46,18 @@ inline constexpr std::chrono::seconds kLastRetry{60};
 
 // Has the images inspected, as for a pod; their answers are learned. Ends when that is queued.
 using AskAgain = std::function<kube::Async<>(cluster_controller::PodInspector::Images)>;
+
+// Of an object in the API server.
+class StoredVersion {
+ public:
+  static kube::Result<StoredVersion> FromJson(kube::Json object);
+  kube::Json ToJson() const { return kube::Json::object(); }  // never written
+
+  const kube::meta::ObjectMeta& metadata() const { return metadata_; }
+
+ private:
+  kube::meta::ObjectMeta metadata_;
+};
 
 class FactKeeper final : public cluster_controller::TermFeature {
  public:
@@ -67,9 +85,12 @@ class FactKeeper final : public cluster_controller::TermFeature {
   kube::asio::awaitable<void> Refresh();
   // Waits until there is something to do, and does it.
   kube::Async<> DoNext();
-  // Reads all objects; the first time, restores what they have.
+  // Reads all objects, and restores what they have.
   kube::Async<> Load();
   void Restore(const std::vector<ImageFacts>& objects);
+  void EnsureAnObject();
+  // Somebody else has written an object.
+  bool HasForeignWrite() const;
   void OnLearned(inspection::Learned image);
   void OnConfigured();
   void Learn(Learned learned);
@@ -93,6 +114,9 @@ class FactKeeper final : public cluster_controller::TermFeature {
   bool places_ = false;
   // The uid of the ClusterPodPlacementConfig; "": there is none.
   std::string owner_;
+  // The objects, without their content.
+  kube::MetadataLists metadata_;
+  kube::Informer<StoredVersion> versions_;
   // stored_ is complete.
   bool loaded_ = false;
   bool restored_ = false;

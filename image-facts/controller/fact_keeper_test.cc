@@ -270,6 +270,54 @@ TEST_F(FactKeeperTest, AnObjectThatOthersWroteOrDeletedIsWrittenAgain) {
   EXPECT_THAT(Stored(), ElementsAre("a:1", "b:1", "c:1"));
 }
 
+TEST_F(FactKeeperTest, WhatOthersAddIsLearned) {
+  Start();
+  Learn(Image("r.io/a:1"));
+  Advance(kWriteInterval);
+  Advance(kWriteInterval);
+  ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+  ImageFacts object = api_.List<ImageFacts>()[0];
+  ImageFact added = object.facts[0];
+  added.image = "r.io/imported:1";
+  added.read -= 30s;
+  object.facts.push_back(added);
+  const int writes = api_.CountWrites();
+  api_.Update(object);
+  kube::Drain(io_);
+  // The others have just been read by this inspector.
+  ASSERT_THAT(images_.restored(), SizeIs(1));
+  EXPECT_EQ(images_.restored()[0].first.image, "r.io/imported:1");
+  for (int i = 0; i < 10; ++i) Advance(kWriteInterval);
+  EXPECT_EQ(api_.CountWrites(), writes);
+  // And kept in the next write.
+  Learn(Image("r.io/b:1"));
+  Advance(kWriteInterval);
+  EXPECT_THAT(Stored(), ElementsAre("r.io/a:1", "r.io/b:1", "r.io/imported:1"));
+}
+
+TEST_F(FactKeeperTest, WhilePodsArePlacedThereIsAnObjectToAddTo) {
+  Start();
+  Advance(kWriteInterval);
+  EXPECT_THAT(api_.List<ImageFacts>(), IsEmpty());
+  Follow("config-uid", /*places=*/true);
+  Advance(kWriteInterval);
+  ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+  EXPECT_EQ(api_.List<ImageFacts>()[0].configuration, images_.Configuration());
+}
+
+// An own write comes back as an event.
+TEST_F(FactKeeperTest, OwnWritesAreNotReadAgain) {
+  Start();
+  Advance(kWriteInterval);
+  const int reads = api_.CountCalls("GET ");
+  for (int i = 0; i < 5; ++i) {
+    Learn(Image("r.io/a" + std::to_string(i) + ":1"));
+    Advance(kWriteInterval);
+  }
+  Advance(kWriteInterval);
+  EXPECT_EQ(api_.CountCalls("GET "), reads);
+}
+
 TEST_F(FactKeeperTest, WhatPullSecretsReadIsForTheirPods) {
   Start();
   Learn(Image("r.io/own:1", Holders::kPullSecret));
@@ -278,13 +326,17 @@ TEST_F(FactKeeperTest, WhatPullSecretsReadIsForTheirPods) {
   without.pod = nullptr;
   Learn(std::move(without));
   Learn(Image("r.io/public:1"));
+  inspection::Learned global = Image("r.io/global:1");
+  global.anonymous = false;
+  Learn(std::move(global));
   Advance(kWriteInterval);
-  EXPECT_THAT(Stored(), ElementsAre("r.io/own:1", "r.io/public:1"));
+  EXPECT_THAT(Stored(), ElementsAre("r.io/global:1", "r.io/own:1", "r.io/public:1"));
   std::map<std::string, std::string> scopes;
   for (const ImageFacts& object : api_.List<ImageFacts>())
     for (const ImageFact& fact : object.facts) scopes[fact.image] = fact.scope;
   EXPECT_EQ(scopes["r.io/own:1"], "team default key other");
   EXPECT_EQ(scopes["r.io/public:1"], "");
+  EXPECT_EQ(scopes["r.io/global:1"], "*");
 
   // The next inspector has no credentials to find it with.
   Stop();
@@ -342,6 +394,7 @@ TEST_F(FactKeeperTest, AnAnswerInTheBackgroundIsWrittenBeforeTheFactEnds) {
   Start();
   Advance(kWriteInterval);
   Follow("config-uid", /*places=*/true);
+  Advance(kWriteInterval);
   Learn(Image("r.io/own:1", Holders::kPullSecret));
   Advance(kShortPace.every);
   inspection::Learned again = Image("r.io/own:1", Holders::kPullSecret);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "image-facts/fact_scope.h"
 #include "image-facts/lifetime.h"
 #include "inspection/inspector.h"
 
@@ -33,7 +34,7 @@ void RefreshPlan::EvictFrom(const std::string& ns) {
 
 void RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_pull,
                       TimePoint now) {
-  const bool scoped = !name.scope.empty();
+  const bool scoped = IsOfSomePods(name.scope);
   const auto lifetime = LifetimeOf({name.image, scoped, always_pull});
   if (!lifetime) return;
   const RefreshPace& pace = *lifetime < kTagLifetime ? kShortPace : kTagPace;

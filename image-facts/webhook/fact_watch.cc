@@ -32,7 +32,7 @@ size_t FactWatch::size() const {
   return facts;
 }
 
-FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, const std::string& scope,
+FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, std::string_view scope,
                                  const std::string& configuration) const {
   auto reference = inspection::Reference::Parse(image.reference);
   if (!reference) return NotKnown::kNeverRead;
@@ -48,7 +48,7 @@ FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, const s
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
   if (newest->read > now + kClockSkew) return NotKnown::kNotCurrent;
   std::optional<std::chrono::seconds> lifetime =
-      LifetimeOf({.image = name, .scoped = !scope.empty(), .always_pull = image.always_pull});
+      LifetimeOf({.image = name, .scoped = IsOfSomePods(scope), .always_pull = image.always_pull});
   if (lifetime && now - newest->read >= *lifetime) return NotKnown::kTooOld;
   return newest->platforms;
 }
@@ -59,17 +59,21 @@ std::variant<placement::CommonPlatforms, NotKnown> FactWatch::PlatformsOf(
   const std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
   if (images.empty() || images.size() > kMaxImages) return NotKnown::kOfNoRegistry;
   const std::string configuration = NewestConfiguration(objects_);
-  const std::optional<std::string> scope =
+  const std::optional<std::string> own =
       ScopeOf(pod.metadata().namespace_(), pod.spec().service_account_name(),
               placement::PullSecretsOf(pod));
+  std::vector<std::string_view> scopes = {"", kWholeCluster};
+  if (own) scopes.push_back(*own);
   std::vector<placement::SharedPlatforms> known;
   for (const placement::ContainerImage& image : images) {
     if (image.only_volume || image.never_pull) return NotKnown::kOfNoRegistry;
-    Found found = Find(image, /*scope=*/"", configuration);
-    if (scope && std::holds_alternative<NotKnown>(found)) {
-      Found own = Find(image, *scope, configuration);
-      // What the pod's own pull secrets can read is never read without them.
-      if (own != Found(NotKnown::kNeverRead)) found = std::move(own);
+    Found found = NotKnown::kNeverRead;
+    // What a registry tells everybody comes first. A fact that does not count is the reason, and
+    // not that the others do not exist.
+    for (std::string_view scope : scopes) {
+      Found by_scope = Find(image, scope, configuration);
+      if (by_scope != Found(NotKnown::kNeverRead)) found = std::move(by_scope);
+      if (!std::holds_alternative<NotKnown>(found)) break;
     }
     if (auto* why = std::get_if<NotKnown>(&found)) return *why;
     known.push_back(std::get<placement::SharedPlatforms>(std::move(found)));

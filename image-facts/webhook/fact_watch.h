@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "image-facts/fact_index.h"
@@ -51,7 +52,7 @@ class FactWatch {
   // Of the image under this configuration.
   using Found = std::variant<placement::SharedPlatforms, NotKnown>;
   // What the facts of the scope say.
-  Found Find(const placement::ContainerImage& image, const std::string& scope,
+  Found Find(const placement::ContainerImage& image, std::string_view scope,
              const std::string& configuration) const;
 
   kube::Clock& clock_;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "image-facts/fact_scope.h"
 #include "image-facts/image_facts.h"
 #include "image-facts/lifetime.h"
 #include "image-facts/testing/make_facts.h"
@@ -142,6 +143,16 @@ TEST_F(FactWatchTest, WhatPullSecretsReadCountsForTheirPodsAndNotForLong) {
   // What everybody may read serves these pods, too.
   Store("image-facts-1", {Fact("r.io/a:1", {"arm64"})});
   EXPECT_EQ(Known(pod("team", "default", {"key", "other"})), "arm64 ");
+}
+
+TEST_F(FactWatchTest, WhatTheClusterMayReadCountsForAll) {
+  ImageFact fact = Fact("r.io/a:1", {"amd64"}, kTagLifetime - 1s);
+  fact.scope = kWholeCluster;
+  Store("image-facts-0", {fact});
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "amd64 ");
+  EXPECT_EQ(Known(MakePod("web").Namespace("any").PullSecret("key").Image("r.io/a:1")), "amd64 ");
+  clock_.Advance(1s);
+  EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "old");
 }
 
 TEST_F(FactWatchTest, ADigestCountsForEver) {

@@ -17,6 +17,7 @@
 #include "kube/client/access_review.h"
 #include "kube/client/typed.h"
 #include "kube/codec/codec.h"
+#include "operator/objects/namespace_exists.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/rules/rule_check.h"
 
@@ -125,14 +126,24 @@ AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::Fie
   return std::move(answer).Warn(std::string(api::kExecFormatErrorMonitorUnsupported));
 }
 
-// The first PodPlacementConfigs of all namespaces.
+// The first PodPlacementConfigs of all namespaces that exist.
 Async<std::vector<PodPlacementConfig>> FirstConfigs(kube::Client& client) {
   constexpr int kFirst = 4;
   kube::ListPages pages(client, kube::ResourceOf<PodPlacementConfig>::value, {.limit = kFirst},
                         /*protobuf=*/false);
-  Result<kube::RawList> page = co_await pages.Next();
-  if (!page) co_return page.error();
-  co_return kube::DecodeItems<PodPlacementConfig>(*page);
+  std::vector<PodPlacementConfig> first;
+  while (first.empty() && pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (!page) co_return page.error();
+    Result<std::vector<PodPlacementConfig>> configs = kube::DecodeItems<PodPlacementConfig>(*page);
+    if (!configs) co_return configs.error();
+    for (PodPlacementConfig& config : *configs) {
+      Result<bool> exists = co_await NamespaceExists(client, config.metadata().namespace_());
+      if (!exists) co_return exists.error();
+      if (*exists) first.push_back(std::move(config));
+    }
+  }
+  co_return first;
 }
 
 // Why the rules of `config` that `old_rules` does not have are refused. `existing` is as for

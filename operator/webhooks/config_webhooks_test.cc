@@ -472,10 +472,22 @@ TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {
 }
 
 TEST_F(ConfigWebhooksTest, TheClusterConfigCannotBeDeletedWhileConfigsExist) {
+  api_.CreateJson(kube::kNamespaces, {{"metadata", {{"name", "shop"}}}});
+  // What API servers have left of namespaces that are gone does not count.
+  for (int i = 0; i < 9; ++i) {
+    Json orphan = Config("a", 1);
+    orphan["metadata"]["namespace"] = "gone-" + std::to_string(i);
+    api_.CreateJson(kConfigs, orphan);
+  }
+  EXPECT_TRUE(AskCluster("DELETE", nullptr, ClusterConfig()).allowed());
   api_.CreateJson(kConfigs, Config("a", 1));
   AdmissionResponse response = AskCluster("DELETE", nullptr, ClusterConfig());
   EXPECT_FALSE(response.allowed());
   EXPECT_THAT(response.message(), HasSubstr("shop/a"));
+  // While it is not known whether the namespace exists, nothing is deleted.
+  api_.FailNext(kube::Error::Unavailable("503"), "/api/v1/namespaces/");
+  EXPECT_FALSE(
+      kube::Run(io_, webhooks_.ValidateClusterConfig(Request("DELETE", nullptr, ClusterConfig()))));
   api_.DeleteJson(kConfigs, {"shop", "a"});
   EXPECT_TRUE(AskCluster("DELETE", nullptr, ClusterConfig()).allowed());
 }

@@ -29,7 +29,7 @@ void Checker::Add(const Commit& commit) {
   configs_.Check(commit, writer, history_, violations_);
   announcements_.Add(commit, violations_);
   if (IsPodChange(commit)) CheckPod({commit, writer, *commit.before, *commit.after});
-  if (at_rest_) CheckAtRest(commit, writer, violations_);
+  if (at_rest_) CheckAtRest(commit, writer, *history_.cluster_config().Latest(), violations_);
 
   history_.Add(commit, writer);
   leftovers_.Add(commit, writer);

@@ -103,6 +103,27 @@ TEST(Rest, OnlyLeasesAreWritten) {
   EXPECT_THAT(run.Found(), ElementsAre("rest")) << run.Described();
 }
 
+TEST(Rest, ImagesInUseAreKeptKnown) {
+  Json facts = {{"metadata", {{"namespace", "operator"}, {"name", "image-facts-0"}}}};
+  Json policy = {{"metadata", {{"name", "pod-placement-scheduling-gate.multiarch.openshift.io"}}}};
+  Json other = {{"metadata", {{"name", "other"}}}};
+  auto write = [&](TestRun& run) {
+    run.checker().BeginRest();
+    run.Write(kController, "multiarch.openshift.io", "imagefacts", facts);
+    run.Write(kOperatorUser, "admissionregistration.k8s.io", "mutatingadmissionpolicies", policy);
+  };
+  TestRun placing;
+  placing.SetCluster({{"knownImages", "PlaceAtCreation"}});
+  write(placing);
+  EXPECT_THAT(placing.Found(), testing::Not(testing::Contains("rest"))) << placing.Described();
+  placing.Write(kOperatorUser, "admissionregistration.k8s.io", "mutatingadmissionpolicies", other);
+  EXPECT_THAT(placing.Found(), testing::Contains("rest")) << placing.Described();
+  TestRun gating;
+  gating.SetCluster(Json::object());
+  write(gating);
+  EXPECT_THAT(gating.Found(), testing::Contains("rest")) << gating.Described();
+}
+
 TEST(CheckerTest, VersionsAscend) {
   Facts facts;
   Checker checker(facts);

@@ -254,8 +254,12 @@ void CheckGatesMissing(const Commit& commit, const History& history, const Facts
   }
   if (in_force.unclear) return;
   if (RequiresArchitectureItself(pod) && (!any_preference || PrefersArchitecture(pod))) return;
+  const bool placed_behind_local = cluster.places && !cluster.tolerations &&
+                                   HasGate(pod, api::kLocalGate) &&
+                                   HasLabel(pod, api::kPlacedAtCreationLabel);
   for (std::string_view gate : {api::kClusterGate, api::kLocalGate}) {
     if (HasGate(pod, gate) || (gate == api::kLocalGate && !local)) continue;
+    if (gate == api::kClusterGate && placed_behind_local) continue;
     violations.push_back(
         At(commit, "gating", "admission did not add the gate " + std::string(gate)));
   }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/known_images.h"
 #include "api/names.h"
 #include "sim/checker/testing/run.h"
 
@@ -185,6 +186,25 @@ TEST_F(GatesMissing, NoGate) {
 
 TEST_F(GatesMissing, LocalGate) {
   EXPECT_THAT(Create(Pod("web"), {api::kClusterGate}), ElementsAre("gating")) << run_.Described();
+}
+
+// A pod of known images needs the local gate alone, if it has its cluster's placement.
+TEST_F(GatesMissing, TheClusterGateOfAPlacedPod) {
+  auto placed = [](const std::string& name) {
+    return Labelled(Gated(Pod(name), api::kLocalGate), std::string(api::kPlacedAtCreationLabel));
+  };
+  run_.Write(kUser, "", "pods", placed("web"), "", Pod("web"));
+  EXPECT_THAT(run_.Found(), Contains("gating")) << run_.Described();
+  TestRun run;
+  run.facts().calm_since = 0s;
+  run.facts().images_known = false;
+  run.SetCluster({{"knownImages", "PlaceAtCreation"}});
+  run.SetConfig("arm", Prefers({{"arm64", 75}}));
+  run.Advance(10min);
+  run.Write(kUser, "", "pods", placed("web"), "", Pod("web"));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+  run.Write(kUser, "", "pods", Gated(Pod("other"), api::kLocalGate), "", Pod("other"));
+  EXPECT_THAT(run.Found(), ElementsAre("gating")) << run.Described();
 }
 
 TEST_F(GatesMissing, PodsThatNeedNone) {

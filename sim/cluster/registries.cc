@@ -86,8 +86,8 @@ class Inspector final : public inspection::ImageInspector {
     if (!learned_) return;
     const bool is_public = registries_.IsPublic(request.image);
     learned_({AnswerOf(request, answer),
-              is_public ? inspection::Holders::kEveryPod : inspection::Holders::kPullSecret, read,
-              request.pod, request.always_pull});
+              is_public ? inspection::Holders::kEveryPod : inspection::Holders::kPullSecret,
+              is_public, read, request.pod, request.always_pull});
   }
 
   Registries& registries_;

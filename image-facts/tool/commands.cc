@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "image-facts/tool/commands.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "image-facts/fact_scope.h"
+#include "image-facts/image_facts.h"
+#include "image-facts/lifetime.h"
+#include "image-facts/tool/exchange.h"
+#include "image-facts/tool/signed_text.h"
+#include "inspection/base/reference.h"
+#include "kube/client/typed.h"
+
+namespace image_facts {
+namespace {
+
+using kube::Async;
+using kube::Error;
+using kube::Result;
+
+// Writes that met one of the cluster controller are made again, from what is stored then.
+constexpr int kAttempts = 10;
+
+Seconds Now(kube::Clock& clock) {
+  return std::chrono::floor<std::chrono::seconds>(clock.WallNow());
+}
+
+Async<std::vector<ImageFacts>> Stored(kube::Client& client, std::string ns) {
+  kube::ListOptions options{.ns = std::move(ns), .limit = 8};
+  auto objects = co_await kube::List<ImageFacts>(client, std::move(options));
+  if (!objects) co_return objects.error().Prefix("list ImageFacts");
+  co_return std::move(objects->items);
+}
+
+std::string PodsOf(const std::string& scope) {
+  if (scope.empty()) return "all pods";
+  if (scope == kWholeCluster) return "all pods, by the credentials of the cluster";
+  ScopeParts parts = PartsOf(scope);
+  std::string text = "pods of namespace " + parts.ns + " with service account " + parts.account +
+                     " and pull secrets";
+  for (const std::string& secret : parts.pull_secrets) text += " " + secret;
+  return text;
+}
+
+std::string Counts(const ImageFact& fact, bool always_pull, std::chrono::seconds age) {
+  auto lifetime = LifetimeOf({fact.image, IsOfSomePods(fact.scope), always_pull});
+  if (!lifetime) return "yes, without end";
+  if (age >= *lifetime) return "no, it is older than " + std::to_string(lifetime->count()) + " s";
+  return "yes, for " + std::to_string((*lifetime - age).count()) + " s";
+}
+
+std::string Describe(const ImageFact& fact, std::chrono::seconds age) {
+  return fact.image + "\n  digest:            " + fact.digest +
+         "\n  platforms:         " + PlatformsToText(*fact.platforms) +
+         "\n  known to:          " + PodsOf(fact.scope) +
+         "\n  read:              " + std::to_string(age.count()) + " s ago" +
+         "\n  counts:            " + Counts(fact, /*always_pull=*/false, age) +
+         "\n  if always pulled:  " + Counts(fact, /*always_pull=*/true, age) + "\n";
+}
+
+Async<> Write(kube::Client& client, std::string ns, ImageFacts object) {
+  object.mutable_metadata()->set_namespace_(std::move(ns));
+  Result<ImageFacts> written = Error::Internal("not written");
+  if (object.metadata().resource_version().empty()) {
+    written = co_await kube::Create(client, std::move(object));
+  } else {
+    written = co_await kube::Update(client, std::move(object));
+  }
+  if (!written) co_return written.error();
+  co_return kube::Ok();
+}
+
+}  // namespace
+
+Async<std::string> Show(kube::Client& client, kube::Clock& clock, std::string ns,
+                        std::string image) {
+  Result<inspection::Reference> reference = inspection::Reference::Parse(image);
+  if (!reference) co_return reference.error();
+  Result<std::vector<ImageFacts>> stored = co_await Stored(client, std::move(ns));
+  if (!stored) co_return stored.error();
+  const std::string name = reference->ToString();
+  std::string text;
+  for (const ImageFacts& object : *stored) {
+    for (const ImageFact& fact : object.facts)
+      if (fact.image == name) text += Describe(fact, Now(clock) - fact.read);
+  }
+  if (text.empty()) co_return Error::NotFound("nothing is known of " + name);
+  co_return text;
+}
+
+Async<std::string> Export(kube::Client& client, std::string ns, std::string private_key) {
+  Result<std::vector<ImageFacts>> stored = co_await Stored(client, std::move(ns));
+  if (!stored) co_return stored.error();
+  co_return Sign(ToExport(*stored), private_key);
+}
+
+Async<std::string> Import(kube::Client& client, kube::Clock& clock, std::string ns,
+                          std::string file, std::string public_key) {
+  Result<std::string> text = Verify(file, public_key);
+  if (!text) co_return text.error();
+  Result<std::vector<ImageFact>> facts = FromExport(*text);
+  if (!facts) co_return facts.error();
+  // The clock of the other cluster may be ahead.
+  for (ImageFact& fact : *facts) fact.read = std::min(fact.read, Now(clock));
+  size_t added = 0;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    Result<std::vector<ImageFacts>> stored = co_await Stored(client, ns);
+    if (!stored) co_return stored.error();
+    Result<Merged> merged = Merge(std::move(*stored), *facts);
+    if (!merged) co_return merged.error();
+    added = std::max(added, merged->added);
+    Result<> written = kube::Ok();
+    for (ImageFacts& object : merged->objects) {
+      written = co_await Write(client, ns, std::move(object));
+      if (!written) break;
+    }
+    if (written) {
+      co_return std::to_string(added) + " facts added, " + std::to_string(merged->known) +
+          " known before, " + std::to_string(merged->left_out) + " without room\n";
+    }
+    if (!IsConflict(written) && !FailedWith(written, kube::Code::kAlreadyExists))
+      co_return written.error().Prefix("write ImageFacts");
+  }
+  co_return Error::Conflict("the cluster controller has changed the objects each time");
+}
+
+}  // namespace image_facts

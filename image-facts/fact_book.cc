@@ -7,7 +7,6 @@
 #include <tuple>
 #include <utility>
 
-#include "image-facts/fact_scope.h"
 #include "image-facts/lifetime.h"
 
 namespace image_facts {
@@ -71,7 +70,7 @@ bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now, bool al
   if (auto found = facts_.find(NameOf(fact)); found != facts_.end()) {
     Held& held = *found->second;
     if (SaysTheSame(held.fact, fact)) {
-      auto lifetime = LifetimeOf({fact.image, IsOfSomePods(fact.scope), always_pull});
+      auto lifetime = LifetimeOf({fact.image, fact.scope, always_pull});
       if (lifetime && held.fact.read < fact.read)
         SetDue(held.object, std::max(now, held.taken + *lifetime / 2));
       held.fact.read = std::max(held.fact.read, fact.read);

@@ -67,8 +67,9 @@ TEST_F(FactBookTest, WhatIsReadAgainIsWrittenInHalfOfItsLifetime) {
   const std::string digest = "a@" + kDigest;
   for (const Case& c :
        {Case{"a:1", "", false, kTagLifetime / 2}, Case{"a:1", "", true, kAlwaysLifetime / 2},
-        Case{"a:1", "team default key", false, kScopedLifetime / 2},
-        Case{digest, "team default key", true, kScopedLifetime / 2}, Case{digest, "", true, 0s}}) {
+        Case{"a:1", "team default key", false, kPullSecretLifetime / 2},
+        Case{digest, "team default key", true, kPullSecretLifetime / 2},
+        Case{digest, "", true, 0s}}) {
     FactBook book;
     auto fact = [&](std::chrono::seconds read) {
       ImageFact fact = Fact(c.image, kDigest, read);

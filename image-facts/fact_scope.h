@@ -16,7 +16,7 @@
 namespace image_facts {
 
 inline constexpr std::string_view kWholeCluster = "*";
-inline bool IsOfSomePods(std::string_view scope) {
+constexpr bool IsOfSomePods(std::string_view scope) {
   return !scope.empty() && scope != kWholeCluster;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "image-facts/fact_scope.h"
 #include "inspection/base/timing.h"
 
 namespace image_facts {
@@ -15,14 +16,15 @@ inline constexpr std::chrono::seconds kAlwaysLifetime =
     std::chrono::duration_cast<std::chrono::seconds>(inspection::kTagLifetime);
 // For other pods: a node may use an image that it pulled long ago.
 inline constexpr std::chrono::minutes kTagLifetime{10};
-// With a scope, also by digest: the Secret may have been changed or deleted since.
-inline constexpr std::chrono::seconds kScopedLifetime{90};
+// With the pull secrets of a pod, also by digest: a Secret may have been changed or deleted since.
+// With the credentials of the cluster, that takes as long as for a tag.
+inline constexpr std::chrono::seconds kPullSecretLifetime{90};
 // The clock of whoever has read it may be ahead by this.
 inline constexpr std::chrono::seconds kClockSkew{30};
 
 struct FactUse {
-  std::string_view image;  // inspection::Reference::ToString()
-  bool scoped = false;     // the fact serves some pods only (fact_scope.h)
+  std::string_view image;       // inspection::Reference::ToString()
+  std::string_view scope = "";  // fact_scope.h
   bool always_pull = false;
 };
 
@@ -30,8 +32,9 @@ struct FactUse {
 constexpr std::optional<std::chrono::seconds> LifetimeOf(const FactUse& use) {
   bool by_digest = use.image.find('@') != std::string_view::npos;
   if (!by_digest && use.always_pull) return kAlwaysLifetime;
-  if (use.scoped) return kScopedLifetime;
-  return by_digest ? std::nullopt : std::optional<std::chrono::seconds>(kTagLifetime);
+  if (IsOfSomePods(use.scope)) return kPullSecretLifetime;
+  if (by_digest && use.scope.empty()) return std::nullopt;
+  return kTagLifetime;
 }
 
 }  // namespace image_facts

@@ -237,13 +237,14 @@ void FactKeeper::Learn(Learned learned) {
   const std::string image = learned.fact.image, scope = learned.fact.scope;
   const FactName name{image, scope};
   const kube::TimePoint now = clock_.Now();
+  const std::optional<kube::TimePoint> due = book_.NextDue();
   if (!book_.Put(std::move(learned.fact), learned.ns, now, learned.always_pull)) return;
-  changed_.NotifyAll();
+  if (book_.NextDue() != due) changed_.NotifyAll();
   if (learned.used) book_.Use(name, learned.ns);
   if (!places_) return;
-  if (learned.used) plan_.Use(name, learned.ns, learned.always_pull, now);
+  const bool is_sooner = learned.used && plan_.Use(name, learned.ns, learned.always_pull, now);
   plan_.Read(name, now);
-  plan_changed_.NotifyAll();
+  if (is_sooner) plan_changed_.NotifyAll();
 }
 
 Async<> FactKeeper::Write(ImageFacts object) {

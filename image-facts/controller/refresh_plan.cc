@@ -32,11 +32,10 @@ void RefreshPlan::EvictFrom(const std::string& ns) {
   Erase(oldest);
 }
 
-void RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_pull,
+bool RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_pull,
                       TimePoint now) {
-  const bool scoped = IsOfSomePods(name.scope);
-  const auto lifetime = LifetimeOf({name.image, scoped, always_pull});
-  if (!lifetime) return;
+  const auto lifetime = LifetimeOf({name.image, name.scope, always_pull});
+  if (!lifetime || PartsOf(name.scope).pull_secrets.size() > limits_.secrets) return false;
   const RefreshPace& pace = *lifetime < kTagLifetime ? kShortPace : kTagPace;
   std::string key = KeyOf(name);
   if (auto known = facts_.find(key); known != facts_.end()) {
@@ -49,14 +48,17 @@ void RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_p
       fact.window = std::min(2 * fact.window, fact.pace->last);
     }
     // The shorter pace, if pods of both kinds use it.
-    if (&pace == &kShortPace && fact.pace != &kShortPace) {
+    const bool is_shorter = &pace == &kShortPace && fact.pace != &kShortPace;
+    if (is_shorter) {
       fact.pace = &pace;
       fact.window = pace.first;
+      fact.hot_until = now;
       fact.due = std::min(fact.due, now + pace.every);
     }
+    const bool was_planned = fact.due < fact.hot_until;
     if (is_late) fact.due = now + fact.pace->every;
     fact.hot_until = std::max(fact.hot_until, now + fact.window);
-    return;
+    return is_late || is_shorter || !was_planned;
   }
   auto own = namespaces_.find(ns);
   if (own != namespaces_.end() && own->second.facts >= limits_.namespace_facts) EvictFrom(ns);
@@ -74,6 +76,7 @@ void RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_p
             .due = now + pace.every};
   facts_.emplace(std::move(key), std::move(fact));
   ++namespaces_[ns].facts;
+  return true;
 }
 
 void RefreshPlan::Read(const FactName& name, TimePoint now) {
@@ -127,7 +130,8 @@ std::optional<RefreshPlan::Item> RefreshPlan::TakeDue(TimePoint now) {
   fact.due = now + fact.pace->every;
   namespaces_.at(fact.item.ns).turn = now;
   registries_[fact.registry] = now + limits_.registry_interval;
-  next_turn_ = now + limits_.interval;
+  const auto secrets = static_cast<int64_t>(PartsOf(fact.item.scope).pull_secrets.size());
+  next_turn_ = now + std::max(limits_.interval, secrets * limits_.secret_interval);
   return fact.item;
 }
 

@@ -32,6 +32,9 @@ struct RefreshLimits {
   size_t namespace_facts = 256;
   kube::Duration registry_interval = std::chrono::seconds(1);
   kube::Duration interval = std::chrono::milliseconds(250);
+  // After one that reads pull secrets, for each of them. Facts with more of them are not asked for.
+  kube::Duration secret_interval = std::chrono::milliseconds(500);
+  size_t secrets = 4;
 };
 
 // How often a fact is asked for, and how long after its use, the first time and at most.
@@ -57,8 +60,8 @@ class RefreshPlan {
 
   explicit RefreshPlan(RefreshLimits limits = {}) : limits_(limits) {}
 
-  // Does nothing for a fact that counts without end.
-  void Use(const FactName& name, const std::string& ns, bool always_pull, kube::TimePoint now);
+  // Does nothing for a fact that counts without end. Returns: whether NextDue() may be sooner.
+  bool Use(const FactName& name, const std::string& ns, bool always_pull, kube::TimePoint now);
   void Read(const FactName& name, kube::TimePoint now);
   void Clear();
 

@@ -48,6 +48,20 @@ TEST_F(RefreshPlanTest, ATagIsAskedForAfterItsUse) {
   EXPECT_EQ(AskFor(24h), std::vector<std::string>(times, "r.io/a:1"));
 }
 
+TEST_F(RefreshPlanTest, AUseThatPlansAnEarlierRequestSaysSo) {
+  const FactName name{"r.io/a:1"};
+  EXPECT_TRUE(plan_.Use(name, "team", false, now_));
+  EXPECT_FALSE(plan_.Use(name, "team", false, now_));
+  EXPECT_TRUE(plan_.Use(name, "team", true, now_));
+  EXPECT_FALSE(plan_.Use(name, "team", false, now_));
+  // The last request of the time was made: none is planned until it is used again.
+  now_ += kShortPace.first - 1s;
+  plan_.Read(name, now_);
+  EXPECT_FALSE(plan_.NextDue());
+  EXPECT_TRUE(plan_.Use(name, "team", true, now_));
+  EXPECT_EQ(plan_.NextDue(), now_ + kShortPace.every);
+}
+
 TEST_F(RefreshPlanTest, AnotherAnswerDelaysIt) {
   plan_.Use({"r.io/a:1"}, "team", false, now_);
   plan_.Read({"r.io/a:1"}, now_ + 5min);
@@ -115,6 +129,17 @@ TEST_F(RefreshPlanTest, AllRequestsHaveABudget) {
     plan_.Use({"r" + std::to_string(i) + ".io/a:1"}, "team", false, now_);
   EXPECT_TRUE(AskFor(kTagPace.every).empty());
   EXPECT_EQ(AskFor(10s).size(), 40U);
+}
+
+// A read of a Secret is work of the API server.
+TEST_F(RefreshPlanTest, ReadsOfSecretsHaveABudget) {
+  for (int i = 0; i < 60; ++i) {
+    plan_.Use({"r" + std::to_string(i) + ".io/a:1", "team default one two"}, "team", false, now_);
+  }
+  plan_.Use({"r.io/many:1", "team default a b c d e"}, "team", false, now_);
+  EXPECT_EQ(plan_.size(), 60U);
+  EXPECT_TRUE(AskFor(kShortPace.every).empty());
+  EXPECT_EQ(AskFor(10s).size(), 10U);
 }
 
 TEST_F(RefreshPlanTest, NamespacesTakeTurns) {

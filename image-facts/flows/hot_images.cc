@@ -30,7 +30,7 @@ TEST_F(HotImagesFlow, AHotImageStaysKnownUntilItsSecretIsDeleted) {
                           const auto now = std::chrono::steady_clock::now();
                           start = std::min(start, now);
                           if (!placed.holds(scene)) ++lost;
-                          return now - start > 2 * image_facts::kScopedLifetime
+                          return now - start > 2 * image_facts::kPullSecretLifetime
                                      ? Ok()
                                      : Result<>(Error::NotFound("later"));
                         }};

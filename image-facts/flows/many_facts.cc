@@ -22,6 +22,8 @@ using kube::Result;
 
 // docs/reference.md, Limits.
 constexpr int kObjects = 16;
+// As many as fit into 224 KiB: the controller would drop others, and write the object again.
+constexpr int kFacts = 1'680;
 
 std::string NameOf(int object) { return "image-facts-" + std::to_string(object); }
 
@@ -32,8 +34,8 @@ ImageFacts Full(int object, const std::string& configuration, image_facts::Secon
   placement::ImagePlatforms platforms;
   platforms.platforms = {{"linux", "amd64"}, {"linux", "arm64"}};
   auto shared = std::make_shared<const placement::ImagePlatforms>(std::move(platforms));
-  for (size_t i = 0; i < image_facts::kMaxFactsPerObject; ++i) {
-    std::string number = std::to_string(object * 10'000 + static_cast<int>(i) + 1'000'000);
+  for (int i = 0; i < kFacts; ++i) {
+    std::string number = std::to_string(object * 10'000 + i + 1'000'000);
     full.facts.push_back({.image = "r.io/t/app:" + number,
                           .digest = "sha256:" + std::string(57, 'a') + number,
                           .platforms = shared,

@@ -11,7 +11,8 @@ kube::Result<NamedFacts> NamedFacts::FromJson(kube::Json object) {
   named.configuration_ = ConfigurationOf(object);
   ForEachFact(object, [&](const StoredFact& fact) {
     if (!IsOfSomePods(fact.scope))
-      named.facts_.push_back({std::string(fact.line.image), fact.platforms, fact.line.read});
+      named.facts_.push_back(
+          {std::string(fact.line.image), fact.platforms, fact.line.read, std::string(fact.scope)});
   });
   named.facts_.shrink_to_fit();
   return named;

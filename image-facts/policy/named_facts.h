@@ -20,6 +20,7 @@ struct NamedFact {
   std::string image;  // inspection::Reference::ToString()
   placement::SharedPlatforms platforms;
   Seconds read{};
+  std::string scope = {};  // "", or that of the whole cluster
 };
 
 class NamedFacts {

@@ -46,7 +46,7 @@ std::string PodsOf(const std::string& scope) {
 }
 
 std::string Counts(const ImageFact& fact, bool always_pull, std::chrono::seconds age) {
-  auto lifetime = LifetimeOf({fact.image, IsOfSomePods(fact.scope), always_pull});
+  auto lifetime = LifetimeOf({fact.image, fact.scope, always_pull});
   if (!lifetime) return "yes, without end";
   if (age >= *lifetime) return "no, it is older than " + std::to_string(lifetime->count()) + " s";
   return "yes, for " + std::to_string((*lifetime - age).count()) + " s";

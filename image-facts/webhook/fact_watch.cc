@@ -48,7 +48,7 @@ FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, std::st
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
   if (newest->read > now + kClockSkew) return NotKnown::kNotCurrent;
   std::optional<std::chrono::seconds> lifetime =
-      LifetimeOf({.image = name, .scoped = IsOfSomePods(scope), .always_pull = image.always_pull});
+      LifetimeOf({.image = name, .scope = scope, .always_pull = image.always_pull});
   if (lifetime && now - newest->read >= *lifetime) return NotKnown::kTooOld;
   return newest->platforms;
 }

@@ -137,7 +137,7 @@ TEST_F(FactWatchTest, WhatPullSecretsReadCountsForTheirPodsAndNotForLong) {
   EXPECT_EQ(Known(pod("team", "", {"key", "other"})), "never");
   EXPECT_EQ(Known(pod("team", "default", {"key other"})), "never");
 
-  clock_.Advance(kScopedLifetime);
+  clock_.Advance(kPullSecretLifetime);
   EXPECT_EQ(Known(pod("team", "default", {"key", "other"})), "old");
   EXPECT_EQ(Known(pod("team", "default", {"key", "other"}, digest)), "old");
   // What everybody may read serves these pods, too.
@@ -153,6 +153,11 @@ TEST_F(FactWatchTest, WhatTheClusterMayReadCountsForAll) {
   EXPECT_EQ(Known(MakePod("web").Namespace("any").PullSecret("key").Image("r.io/a:1")), "amd64 ");
   clock_.Advance(1s);
   EXPECT_EQ(Known(MakePod("web").Image("r.io/a:1")), "old");
+  // Nor does a digest, when the cluster's credentials may be others.
+  fact = Fact("r.io/a@" + kDigest, {"amd64"}, kTagLifetime);
+  fact.scope = kWholeCluster;
+  Store("image-facts-0", {fact});
+  EXPECT_EQ(Known(MakePod("web").Image(fact.image)), "old");
 }
 
 TEST_F(FactWatchTest, ADigestCountsForEver) {

@@ -254,8 +254,8 @@ void CheckGatesMissing(const Commit& commit, const History& history, const Facts
   }
   if (in_force.unclear) return;
   if (RequiresArchitectureItself(pod) && (!any_preference || PrefersArchitecture(pod))) return;
-  const bool placed_behind_local = cluster.places && !cluster.tolerations &&
-                                   HasGate(pod, api::kLocalGate) &&
+  const bool tolerates = cluster.tolerations && cluster.tolerations->enabled;
+  const bool placed_behind_local = cluster.places && !tolerates && HasGate(pod, api::kLocalGate) &&
                                    HasLabel(pod, api::kPlacedAtCreationLabel);
   for (std::string_view gate : {api::kClusterGate, api::kLocalGate}) {
     if (HasGate(pod, gate) || (gate == api::kLocalGate && !local)) continue;

@@ -10,7 +10,6 @@
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/flow_fixture.h"
-#include "kube/base/base64.h"
 #include "kube/client/typed.h"
 #include "kube/types/core.pb.h"
 
@@ -79,16 +78,10 @@ class LargeInputsFlow : public FlowFixture {
 
   Result<> CreateSecrets() {
     for (int i = 0; i < kSecretsOfAPod; ++i) {
-      Json auths = {
-          {"registry.invalid", {{"username", "u"}, {"password", std::string(kMegabyte, 'x')}}}};
-      auto created = scene().Create(
-          kSecrets,
-          {{"apiVersion", "v1"},
-           {"kind", "Secret"},
-           {"type", "kubernetes.io/dockerconfigjson"},
-           {"metadata", {{"name", "pull-" + std::to_string(i)}, {"namespace", greedy_}}},
-           {"data",
-            {{".dockerconfigjson", kube::Base64Encode(kube::DumpJson(Json{{"auths", auths}}))}}}});
+      Json secret = PullSecret("pull-" + std::to_string(i),
+                               DockerConfig("registry.invalid", "u", std::string(kMegabyte, 'x')));
+      secret["metadata"]["namespace"] = greedy_;
+      auto created = scene().Create(kSecrets, std::move(secret));
       if (!created) return created.error();
     }
     return Ok();

@@ -35,7 +35,7 @@ void RefreshPlan::EvictFrom(const std::string& ns) {
 bool RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_pull,
                       TimePoint now) {
   const auto lifetime = LifetimeOf({name.image, name.scope, always_pull});
-  if (!lifetime || PartsOf(name.scope).pull_secrets.size() > limits_.secrets) return false;
+  if (!lifetime) return false;
   const RefreshPace& pace = *lifetime < kTagLifetime ? kShortPace : kTagPace;
   std::string key = KeyOf(name);
   if (auto known = facts_.find(key); known != facts_.end()) {
@@ -60,6 +60,8 @@ bool RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_p
     fact.hot_until = std::max(fact.hot_until, now + fact.window);
     return is_late || is_shorter || !was_planned;
   }
+  const size_t secrets = PartsOf(name.scope).pull_secrets.size();
+  if (secrets > limits_.secrets) return false;
   auto own = namespaces_.find(ns);
   if (own != namespaces_.end() && own->second.facts >= limits_.namespace_facts) EvictFrom(ns);
   if (facts_.size() >= limits_.facts) {
@@ -68,12 +70,14 @@ bool RefreshPlan::Use(const FactName& name, const std::string& ns, bool always_p
         [](const auto& a, const auto& b) { return a.second.facts < b.second.facts; });
     EvictFrom(std::string(most->first));
   }
-  Fact fact{.item = {std::string(name.image), std::string(name.scope), ns},
-            .registry = inspection::RegistryOf(std::string(name.image)),
-            .pace = &pace,
-            .window = pace.first,
-            .hot_until = now + pace.first,
-            .due = now + pace.every};
+  Fact fact{
+      .item = {std::string(name.image), std::string(name.scope), ns},
+      .registry = inspection::RegistryOf(std::string(name.image)),
+      .pause = std::max(limits_.interval, static_cast<int64_t>(secrets) * limits_.secret_interval),
+      .pace = &pace,
+      .window = pace.first,
+      .hot_until = now + pace.first,
+      .due = now + pace.every};
   facts_.emplace(std::move(key), std::move(fact));
   ++namespaces_[ns].facts;
   return true;
@@ -130,8 +134,7 @@ std::optional<RefreshPlan::Item> RefreshPlan::TakeDue(TimePoint now) {
   fact.due = now + fact.pace->every;
   namespaces_.at(fact.item.ns).turn = now;
   registries_[fact.registry] = now + limits_.registry_interval;
-  const auto secrets = static_cast<int64_t>(PartsOf(fact.item.scope).pull_secrets.size());
-  next_turn_ = now + std::max(limits_.interval, secrets * limits_.secret_interval);
+  next_turn_ = now + fact.pause;
   return fact.item;
 }
 

@@ -75,6 +75,7 @@ class RefreshPlan {
   struct Fact {
     Item item;
     std::string registry;
+    kube::Duration pause;  // after a request
     const RefreshPace* pace;
     kube::Duration window;      // how long after a use
     kube::TimePoint hot_until;  // by the last use

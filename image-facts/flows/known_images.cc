@@ -3,7 +3,6 @@
 // behind a gate; not where a PodPlacementConfig may change it.
 #include "api/known_images.h"
 
-#include <algorithm>
 #include <string>
 
 #include "api/names.h"

@@ -2,13 +2,14 @@
 #include "image-facts/webhook/fact_watch.h"
 
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "image-facts/fact_scope.h"
-#include "image-facts/lifetime.h"
 #include "image-facts/newest_configuration.h"
 #include "inspection/base/reference.h"
+#include "placement/images.h"
 
 namespace image_facts {
 namespace {
@@ -32,12 +33,8 @@ size_t FactWatch::size() const {
   return facts;
 }
 
-FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, std::string_view scope,
-                                 const std::string& configuration) const {
-  auto reference = inspection::Reference::Parse(image.reference);
-  if (!reference) return NotKnown::kNeverRead;
-  const std::string name = reference->ToString();
-  const uint64_t hash = HashOf(name, scope);
+FactWatch::Found FactWatch::Find(const FactUse& use, const std::string& configuration) const {
+  const uint64_t hash = HashOf(use.image, use.scope);
   std::optional<FactIndex::Fact> newest;
   objects_.ForEach([&](const FactIndex& index) {
     if (index.configuration() != configuration) return;
@@ -47,8 +44,7 @@ FactWatch::Found FactWatch::Find(const placement::ContainerImage& image, std::st
   if (!newest) return NotKnown::kNeverRead;
   auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
   if (newest->read > now + kClockSkew) return NotKnown::kNotCurrent;
-  std::optional<std::chrono::seconds> lifetime =
-      LifetimeOf({.image = name, .scope = scope, .always_pull = image.always_pull});
+  std::optional<std::chrono::seconds> lifetime = LifetimeOf(use);
   if (lifetime && now - newest->read >= *lifetime) return NotKnown::kTooOld;
   return newest->platforms;
 }
@@ -67,11 +63,14 @@ std::variant<placement::CommonPlatforms, NotKnown> FactWatch::PlatformsOf(
   std::vector<placement::SharedPlatforms> known;
   for (const placement::ContainerImage& image : images) {
     if (image.only_volume || image.never_pull) return NotKnown::kOfNoRegistry;
+    auto reference = inspection::Reference::Parse(image.reference);
+    if (!reference) return NotKnown::kNeverRead;
+    const std::string name = reference->ToString();
     Found found = NotKnown::kNeverRead;
     // What a registry tells everybody comes first. A fact that does not count is the reason, and
     // not that the others do not exist.
     for (std::string_view scope : scopes) {
-      Found by_scope = Find(image, scope, configuration);
+      Found by_scope = Find({name, scope, image.always_pull}, configuration);
       if (by_scope != Found(NotKnown::kNeverRead)) found = std::move(by_scope);
       if (!std::holds_alternative<NotKnown>(found)) break;
     }

@@ -11,16 +11,15 @@
 
 #include <functional>
 #include <string>
-#include <string_view>
 #include <variant>
 
 #include "image-facts/fact_index.h"
+#include "image-facts/lifetime.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/types/core.pb.h"
-#include "placement/images.h"
 #include "placement/platforms.h"
 
 namespace image_facts {
@@ -51,9 +50,8 @@ class FactWatch {
  private:
   // Of the image under this configuration.
   using Found = std::variant<placement::SharedPlatforms, NotKnown>;
-  // What the facts of the scope say.
-  Found Find(const placement::ContainerImage& image, std::string_view scope,
-             const std::string& configuration) const;
+  // What the facts of the use's scope say.
+  Found Find(const FactUse& use, const std::string& configuration) const;
 
   kube::Clock& clock_;
   kube::Informer<FactIndex> objects_;

@@ -2,19 +2,15 @@
 #include "image-facts/webhook/known_images_mode.h"
 
 #include <gflags/gflags.h>
-#include <openssl/rand.h>
 
-#include <array>
-#include <cstdint>
-#include <iomanip>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <utility>
 
 #include "image-facts/known_images_report.h"
 #include "image-facts/webhook/known_images.h"
 #include "image-facts/webhook/known_images_metrics.h"
+#include "kube/base/random.h"
 #include "webhook/gate_mode.h"
 #include "webhook/gate_webhook.h"
 
@@ -50,15 +46,7 @@ class KnownImagesMode final : public webhook::Mode {
   }
 
   // The replica of a report: each process has its own.
-  static std::string NewName() {
-    std::array<uint8_t, 8> bytes{};
-    RAND_bytes(bytes.data(), bytes.size());  // never fails in BoringSSL
-    std::ostringstream name;
-    for (uint8_t byte : bytes) name << std::hex << std::setw(2) << std::setfill('0') << int{byte};
-    return name.str();
-  }
-
-  const std::string replica_ = NewName();
+  const std::string replica_ = std::to_string(kube::RandomSeed());
   KnownImagesMetrics metrics_;
   KnownImages known_;
   webhook::GateWebhook webhook_;

@@ -86,7 +86,12 @@ void FuzzPlacedPod(const std::string& input) {
   static const std::vector<api::Platform> kPlatforms = {{.architecture = "arm64", .weight = 10}};
   // The API server does not send JSON with duplicate keys.
   Result<Json> json = kube::ParseJson(input);
-  if (!json || !json->is_object()) return;
+  if (!json) return;
+  // It sends no pod without these, and the patch adds to them.
+  const Json* metadata = kube::Find(*json, "metadata");
+  const Json* spec = kube::Find(*json, "spec");
+  if (metadata == nullptr || !metadata->is_object()) return;
+  if (spec == nullptr || !spec->is_object()) return;
   const std::string text = kube::DumpJson(*json);
   simdjson::dom::parser parser;
   simdjson::dom::element element;

@@ -163,7 +163,7 @@ Async<HttpResponse> Fetcher::CallWithRetries(const FetchRequest& request,
     // A large error body is dropped before any wait: it holds a slot of large_bodies, for which the
     // next attempt might wait.
     if (response && response->status != 200 && response->body_lease != nullptr) {
-      response->body = std::string();
+      std::string().swap(response->body);  // an assignment keeps the memory
       response->body_lease.reset();
     }
     if (response && IsUnknownUpstream(*response)) response->status = 404;

@@ -14,6 +14,7 @@
 #include "kube/crypto/certificates.h"
 #include "kube/http/testing/fake_name_server.h"
 #include "kube/http/testing/scripted_server.h"
+#include "kube/testing/heap.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -543,10 +544,14 @@ TEST_F(LargeBodiesTest, ALargeErrorBodyReleasesItsSlotAtOnce) {
   options_.fetch.attempts = 2;
   client_.reset();
   Repository repository{{server.url().Authority(), "app", true, "test"}, {}};
+  const size_t before = kube::HeapInUse();
   std::shared_ptr<Place> place = Start("1", 10s, repository);
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 1; }));
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 0; }));
   EXPECT_EQ(attempts, 1) << "held until the next attempt";
+  if (kube::kHeapIsMeasured) {
+    EXPECT_LT(kube::HeapInUse(), before + error.size() / 2) << "its memory is kept";
+  }
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return place->has_value(); }));
   EXPECT_THAT(**place, FailsWith(Code::kUnavailable, HasSubstr("503")));
 }

@@ -8,8 +8,8 @@ namespace kube {
 namespace {
 
 constexpr size_t kPrefix = 4;
-// A larger buffer is freed after use.
-constexpr size_t kKeptCapacity = 64 * 1024;
+// A larger buffer is freed after use. Most frames are smaller.
+constexpr size_t kKeptCapacity = 8 * 1024;
 
 }  // namespace
 
@@ -30,7 +30,8 @@ Result<std::optional<std::string>> FrameReader::Next() {
   Result<std::optional<std::string>> frame =
       format_ == Format::kLines ? NextLine() : NextLengthPrefixed();
   if (empty() && bytes_.capacity() > kKeptCapacity) {
-    bytes_ = std::string();
+    // An assignment of an empty string keeps the capacity.
+    std::string().swap(bytes_);
     at_ = scanned_ = 0;
   }
   return frame;

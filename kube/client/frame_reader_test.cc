@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/testing/heap.h"
 #include "kube/testing/matchers.h"
 
 namespace kube {
@@ -71,6 +72,21 @@ TEST(FrameReaderTest, TooLargeFramesAreInvalidBeforeTheirLastByte) {
   FrameReader lines(Format::kLines, 100);
   lines.Append(std::string(101, 'x'));
   EXPECT_THAT(lines.Next(), FailsWith(Code::kInvalid));
+}
+
+TEST(FrameReaderTest, TheBufferOfALargeFrameIsFreed) {
+  if (!kHeapIsMeasured) GTEST_SKIP() << "the heap is not measured";
+  constexpr size_t kLarge = 1 << 20;
+  for (Format format : {Format::kLengthPrefixed, Format::kLines}) {
+    FrameReader reader(format, 2 * kLarge);
+    const size_t before = HeapInUse();
+    {
+      const std::string large(kLarge, 'l');
+      reader.Append(format == Format::kLines ? large + "\n" : Prefixed(large));
+      EXPECT_EQ(Read(reader), std::vector<std::string>{large});
+    }
+    EXPECT_LT(HeapInUse(), before + kLarge / 2);
+  }
 }
 
 }  // namespace

@@ -19,7 +19,9 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-// The size of a TLS record: one read seldom needs a second call.
+// A watch waits for almost all of its life: it waits with a small buffer. After a read that filled
+// it, the size of a TLS record, so that the rest seldom needs a second call.
+constexpr size_t kFirstReadSize = 4 * 1024;
 constexpr size_t kReadSize = 16 * 1024;
 constexpr size_t kMaxProxyHeader = 16 * 1024;
 
@@ -137,9 +139,12 @@ Async<> Connection::Write(std::string_view bytes) {
 }
 
 Async<bool> Connection::Read() {
-  auto space = buffer_.prepare(kReadSize);
+  if (!more_is_there_ && buffer_.size() == 0 && buffer_.capacity() > kFirstReadSize)
+    buffer_.shrink_to_fit();
+  auto space = buffer_.prepare(more_is_there_ ? kReadSize : kFirstReadSize);
   auto read = co_await stream_.ReadSome(space);
   buffer_.commit(read.second);
+  more_is_there_ = read.second == space.size();
   if (read.first == asio::error::eof) co_return false;
   if (read.first) co_return ToError(read.first, "read");
   co_return true;

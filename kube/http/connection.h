@@ -64,6 +64,7 @@ class Connection {
   ByteStream stream_;
   asio::ip::address peer_;
   boost::beast::flat_buffer buffer_;
+  bool more_is_there_ = false;  // probably: the last read filled its buffer
   size_t bytes_sent_ = 0;
 };
 

@@ -73,7 +73,7 @@ ALLOWED = {
         "deploy"
     },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
-    "fleet": {"kube", "api", "placement", "deploy"},
+    "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
     "examples": {"kube"},
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <iterator>
 #include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "image-facts/lifetime.h"
@@ -85,7 +86,7 @@ bool FactBook::Put(ImageFact fact, const std::string& ns, TimePoint now, bool al
   std::optional<size_t> object = MakeRoom(bytes, owner, now);
   if (!object) return false;
   Insert(std::move(fact), bytes, owner, *object);
-  SetDue(*object, now);
+  SetDue(*object, now + limits_.fresh);
   return true;
 }
 
@@ -123,16 +124,24 @@ void FactBook::Erase(const FactName& name, TimePoint now) {
   Disown(held);
   Object& object = objects_[held.object];
   object.bytes -= held.bytes;
-  object.facts.erase(erased.get());
+  object.facts[held.place] = object.facts.back();
+  object.facts[held.place]->place = held.place;
+  object.facts.pop_back();
   bytes_ -= held.bytes;
   SetDue(held.object, now);
+}
+
+void FactBook::EraseAll(const std::string& ns, TimePoint now) {
+  for (auto of_ns = namespaces_.find(ns); of_ns != namespaces_.end(); of_ns = namespaces_.find(ns))
+    Erase(NameOf(of_ns->second.order.front()->fact), now);
 }
 
 void FactBook::Insert(ImageFact fact, size_t bytes, const std::string& ns, size_t object) {
   auto held =
       std::make_unique<Held>(Held{.fact = std::move(fact), .bytes = bytes, .object = object});
   Adopt(*held, ns);
-  objects_[object].facts.insert(held.get());
+  held->place = objects_[object].facts.size();
+  objects_[object].facts.push_back(held.get());
   objects_[object].bytes += bytes;
   bytes_ += bytes;
   FactName name = NameOf(held->fact);

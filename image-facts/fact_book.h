@@ -26,7 +26,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "image-facts/image_fact.h"
@@ -36,9 +35,11 @@
 namespace image_facts {
 
 struct FactLimits {
-  size_t objects = 16;
+  size_t objects = 64;
   size_t object_bytes = 224 * 1024;
   size_t namespace_bytes = 1u << 20;
+  // How long the write of a new fact waits for others.
+  kube::Duration fresh{};
   // How long the write of what was removed to make room, or read again, waits for others.
   kube::Duration again = std::chrono::seconds(15);
 };
@@ -62,6 +63,8 @@ class FactBook {
   // The fact is used by a pod of `ns`.
   void Use(const FactName& name, const std::string& ns);
   void Erase(const FactName& name, kube::TimePoint now);
+  // All facts of `ns`.
+  void EraseAll(const std::string& ns, kube::TimePoint now);
   const ImageFact* Find(const FactName& name) const;
   // Whether Put() of a new fact would drop no other one of all.
   bool HasRoomFor(const ImageFact& fact) const;
@@ -84,6 +87,10 @@ class FactBook {
   // The write has failed: the object is due again.
   void Retry(const std::string& object, kube::TimePoint now);
 
+  template <class Visit>
+  void ForEach(const Visit& visit) const {
+    for (const auto& [name, held] : facts_) visit(held->fact);
+  }
   size_t size() const { return facts_.size(); }
   size_t bytes() const { return bytes_; }
 
@@ -93,6 +100,7 @@ class FactBook {
     size_t bytes = 0;
     std::string ns;
     size_t object = 0;
+    size_t place = 0;                     // in Object::facts
     kube::TimePoint taken = {};           // by TakeDue()
     std::list<Held*>::iterator use = {};  // in Namespace::order
   };
@@ -101,7 +109,7 @@ class FactBook {
     size_t bytes = 0;
   };
   struct Object {
-    std::unordered_set<Held*> facts;
+    std::vector<Held*> facts;
     size_t bytes = 0;
     std::optional<kube::TimePoint> due;
   };

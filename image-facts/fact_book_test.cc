@@ -145,7 +145,7 @@ TEST_F(FactBookTest, AFailedWriteIsDueAgain) {
   EXPECT_FALSE(book.TakeDue(now_));
   EXPECT_TRUE(book.TakeDue(now_ + 1s));
   book.Retry("image-facts-x", now_);
-  book.Retry("image-facts-16", now_);
+  book.Retry("image-facts-64", now_);
   book.Retry("image-facts-00", now_);
   EXPECT_FALSE(book.TakeDue(now_));
 }

@@ -4,11 +4,11 @@
 #include <string>
 #include <utility>
 
+#include "image-facts/exchange.h"
 #include "image-facts/flows/facts_fixture.h"
 #include "image-facts/image_facts.h"
 #include "image-facts/testing/make_facts.h"
 #include "image-facts/tool/commands.h"
-#include "image-facts/tool/exchange.h"
 #include "image-facts/tool/signed_text.h"
 #include "image-facts/tool/testing/key_pair.h"
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// As many facts as there can be: the webhook that places pods by them, and the cluster controller
-// that reads them at its start, stay far below their memory limits.
+// As many facts as there can be: the webhook that places pods by them, the cluster controller that
+// reads them at its start, and the operator that writes a policy of them stay far below their
+// memory limits.
 #include <string>
 #include <vector>
 
-#include "api/known_images.h"
+#include "api/cluster_pod_placement_config.h"
 #include "e2e/cluster_harness/memory_use.h"
 #include "e2e/cluster_harness/stop_programs.h"
 #include "image-facts/flows/facts_fixture.h"
@@ -21,7 +22,9 @@ using kube::Ok;
 using kube::Result;
 
 // docs/reference.md, Limits.
-constexpr int kObjects = 16;
+constexpr int kObjects = 64;
+// With some 10,000 facts.
+constexpr int kSomeObjects = 6;
 // As many as fit into 224 KiB: the controller would drop others, and write the object again.
 constexpr int kFacts = 1'680;
 
@@ -44,6 +47,11 @@ ImageFacts Full(int object, const std::string& configuration, image_facts::Secon
   return full;
 }
 
+// The image that is placed when the webhook knows the first `objects`.
+std::string LastOf(int objects) {
+  return Full(objects - 1, "", image_facts::Seconds()).facts.back().image;
+}
+
 class ManyFactsFlow : public FactsFixture {
  protected:
   void TearDown() override {
@@ -64,9 +72,9 @@ class ManyFactsFlow : public FactsFixture {
   }
 
   // Replaces what is stored.
-  void StoreAll(const std::string& configuration) {
+  void Store(int first_object, int end_object, const std::string& configuration) {
     auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-    for (int object = 0; object < kObjects; ++object) {
+    for (int object = first_object; object < end_object; ++object) {
       ImageFacts full = Full(object, configuration, now);
       full.mutable_metadata()->set_name(NameOf(object));
       full.mutable_metadata()->set_namespace_(cluster().operator_namespace());
@@ -85,12 +93,11 @@ class ManyFactsFlow : public FactsFixture {
   }
 };
 
-TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
+TEST_F(ManyFactsFlow, FitIntoEachProgram) {
 #ifdef BUILT_WITH_SANITIZER
   GTEST_SKIP() << "a sanitizer build needs more memory";
 #endif
-  Result<> used =
-      UseConfig(DefaultClusterConfig().Set("/spec/knownImages", api::kPlaceKnownImages));
+  Result<> used = UseConfig(PlacingConfig());
   ASSERT_TRUE(used) << used.error();
   const std::string& ops = cluster().operator_namespace();
   Flow flow(scene(), "many facts");
@@ -101,8 +108,12 @@ TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
   auto objects = cluster().Run(kube::List<ImageFacts>(cluster().client(), std::move(options)));
   ASSERT_TRUE(objects) << objects.error();
   ASSERT_FALSE(objects->items.empty());
-  StoreAll(objects->items.front().configuration);
-  const std::string last = Full(kObjects - 1, "", image_facts::Seconds()).facts.back().image;
+  const std::string configuration = objects->items.front().configuration;
+  Store(0, kSomeObjects, configuration);
+  flow.Await(IsPlaced(LastOf(kSomeObjects)));
+  ExpectFarBelowLimit("webhook", ops, "with 10,000 facts");
+  Store(kSomeObjects, kObjects, configuration);
+  const std::string last = LastOf(kObjects);
   flow.Await(IsPlaced(last));
   ExpectFarBelowLimit("webhook", ops, "with all facts by a watch");
 
@@ -111,6 +122,13 @@ TEST_F(ManyFactsFlow, FitIntoTheWebhookAndTheController) {
   flow.Await(IsPlaced(last));
   ExpectFarBelowLimit("webhook", ops, "with all facts by a list");
   ExpectFarBelowLimit("cluster-controller", ops, "with all facts by a list");
+
+  // The policy has the newest, of these the first by name.
+  used = UseConfig(PlacingConfig().Set("/spec/gating", api::kGatingByPolicy));
+  ASSERT_TRUE(used) << used.error();
+  const std::string first = Full(0, "", image_facts::Seconds()).facts.front().image;
+  flow.Await(IsPlaced(last, /*placed=*/false)).Await(IsPlaced(first));
+  ExpectFarBelowLimit("operator", ops, "with all facts, for a policy");
 }
 
 }  // namespace

@@ -83,19 +83,23 @@ bool HotImages::Refresh() {
   });
   std::set<std::string_view> listed;
   for (const KnownImage& image : list_) listed.insert(image.image);
-  std::vector<const NamedFact*> in_order;
-  for (const auto& [image, fact] : known) in_order.push_back(fact);
-  std::stable_sort(in_order.begin(), in_order.end(), [&](const NamedFact* a, const NamedFact* b) {
-    const bool a_stays = listed.contains(a->image), b_stays = listed.contains(b->image);
-    return a_stays != b_stays ? a_stays : a->read > b->read;
+  struct Candidate {
+    const NamedFact* fact;
+    bool stays;
+  };
+  std::vector<Candidate> in_order;
+  in_order.reserve(known.size());
+  for (const auto& [image, fact] : known) in_order.push_back({fact, listed.contains(image)});
+  std::stable_sort(in_order.begin(), in_order.end(), [](const Candidate& a, const Candidate& b) {
+    return a.stays != b.stays ? a.stays : a.fact->read > b.fact->read;
   });
 
   std::vector<KnownImage> list;
   size_t bytes = 0;
-  for (const NamedFact* fact : in_order) {
-    bytes += BytesOf(fact->image);
+  for (const Candidate& candidate : in_order) {
+    bytes += BytesOf(candidate.fact->image);
     if (bytes > kMaxNameBytes) break;
-    list.push_back({fact->image, fact->platforms});
+    list.push_back({candidate.fact->image, candidate.fact->platforms});
   }
   std::sort(list.begin(), list.end(),
             [](const KnownImage& a, const KnownImage& b) { return a.image < b.image; });

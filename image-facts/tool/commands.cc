@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "image-facts/exchange.h"
 #include "image-facts/fact_scope.h"
 #include "image-facts/image_facts.h"
 #include "image-facts/lifetime.h"
-#include "image-facts/tool/exchange.h"
 #include "image-facts/tool/signed_text.h"
 #include "inspection/base/reference.h"
 #include "kube/client/typed.h"

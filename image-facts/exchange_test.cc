@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image-facts/tool/exchange.h"
+#include "image-facts/exchange.h"
 
 #include <gtest/gtest.h>
 
@@ -116,7 +116,7 @@ TEST(ExchangeTest, NothingIsPushedOut) {
     object->mutable_metadata()->add_owner_references()->set_uid("owner");
     full.push_back(std::move(*object));
   }
-  ASSERT_EQ(full.size(), 16U);
+  ASSERT_EQ(full.size(), 64U);
   auto merged = Merge(full, {Fact("r.io/new-app:1000000")});
   ASSERT_THAT(merged, kube::IsOk());
   EXPECT_EQ(merged->left_out, 1U);

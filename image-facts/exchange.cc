@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "image-facts/tool/exchange.h"
+#include "image-facts/exchange.h"
 
 #include <algorithm>
 #include <map>

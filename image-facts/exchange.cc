@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "image-facts/fact_book.h"
+#include "image-facts/lifetime.h"
 #include "kube/types/version_number.h"
 
 namespace image_facts {
@@ -19,6 +20,14 @@ using kube::Result;
 // The largest text of facts that are read: more than all objects of a cluster have.
 constexpr size_t kMaxText = 16u << 20;
 constexpr size_t kMaxObjects = 64;
+
+// Whether a write of `fact` would give nothing, or hardly more time for which it counts.
+bool IsKnown(const ImageFact& known, const ImageFact& fact) {
+  if (known.read >= fact.read) return true;
+  if (!SaysTheSame(known, fact)) return false;
+  auto lifetime = LifetimeOf({fact.image, fact.scope});
+  return !lifetime || fact.read - known.read < *lifetime / 2;
+}
 
 }  // namespace
 
@@ -88,7 +97,7 @@ Result<Merged> Merge(std::vector<ImageFacts> stored, const std::vector<ImageFact
   Merged merged;
   for (const ImageFact& fact : facts) {
     const ImageFact* known = book.Find({fact.image});
-    if (known != nullptr && known->read >= fact.read) {
+    if (known != nullptr && IsKnown(*known, fact)) {
       ++merged.known;
     } else if (known == nullptr && !book.HasRoomFor(fact)) {
       ++merged.left_out;

@@ -22,7 +22,7 @@ struct Merged {
   // Those that are to be written.
   std::vector<ImageFacts> objects;
   size_t added = 0;     // facts that are new, or newer
-  size_t known = 0;     // that are known, as new or newer
+  size_t known = 0;     // that are known, and count as long or half a lifetime less
   size_t left_out = 0;  // for which there is no room
 };
 // Adds `facts` to the `stored` objects of the cluster controller, of its newest configuration, as

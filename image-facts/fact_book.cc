@@ -29,26 +29,29 @@ size_t BytesOf(const ImageFact& fact) {
   return fact.image.size() + fact.digest.size() + platforms.size() + scope + kLineOverhead;
 }
 
+}  // namespace
+
 bool SaysTheSame(const ImageFact& a, const ImageFact& b) {
   return a.digest == b.digest && a.platforms->every == b.platforms->every &&
          a.platforms->platforms == b.platforms->platforms;
 }
 
-}  // namespace
+std::string ObjectName(size_t number) { return std::string(kNamePrefix) + std::to_string(number); }
+
+std::optional<size_t> ObjectNumber(std::string_view name) {
+  if (!name.starts_with(kNamePrefix)) return std::nullopt;
+  std::string_view digits = name.substr(kNamePrefix.size());
+  size_t number = 0;
+  auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return failure == std::errc() && ObjectName(number) == name ? std::optional(number)
+                                                              : std::nullopt;
+}
 
 FactBook::FactBook(FactLimits limits) : limits_(limits), objects_(limits.objects) {}
 
-std::string FactBook::NameOf(size_t object) {
-  return std::string(kNamePrefix) + std::to_string(object);
-}
-
-std::optional<size_t> FactBook::ObjectOf(const std::string& name) const {
-  if (!name.starts_with(kNamePrefix)) return std::nullopt;
-  std::string_view digits = std::string_view(name).substr(kNamePrefix.size());
-  size_t object = 0;
-  auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), object);
-  bool valid = failure == std::errc() && NameOf(object) == name && object < objects_.size();
-  return valid ? std::optional(object) : std::nullopt;
+std::optional<size_t> FactBook::ObjectOf(std::string_view name) const {
+  std::optional<size_t> object = ObjectNumber(name);
+  return object && *object < objects_.size() ? object : std::nullopt;
 }
 
 void FactBook::SetDue(size_t object, TimePoint due) {
@@ -239,7 +242,7 @@ std::optional<ImageFacts> FactBook::TakeDue(TimePoint now) {
   first->due.reset();
   ImageFacts object;
   object.mutable_metadata()->set_name(
-      NameOf(static_cast<size_t>(std::distance(objects_.begin(), first))));
+      ObjectName(static_cast<size_t>(std::distance(objects_.begin(), first))));
   object.configuration = configuration_;
   object.facts.reserve(first->facts.size());
   for (Held* held : first->facts) {

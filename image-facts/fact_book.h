@@ -44,6 +44,14 @@ struct FactLimits {
   kube::Duration again = std::chrono::seconds(15);
 };
 
+// The name of an object of a book: "image-facts-3". Its number, from untrusted text; nullopt if it
+// is no such name.
+std::string ObjectName(size_t number);
+std::optional<size_t> ObjectNumber(std::string_view name);
+
+// Whether both say the same about their image, at whatever time.
+bool SaysTheSame(const ImageFact& a, const ImageFact& b);
+
 // A fact has a name: the image and the scope.
 struct FactName {
   std::string_view image;
@@ -122,8 +130,7 @@ class FactBook {
   };
 
   static FactName NameOf(const ImageFact& fact) { return {fact.image, fact.scope}; }
-  static std::string NameOf(size_t object);
-  std::optional<size_t> ObjectOf(const std::string& name) const;
+  std::optional<size_t> ObjectOf(std::string_view name) const;
   // Where a new fact goes; nullopt: no object has room.
   std::optional<size_t> RoomFor(size_t bytes) const;
   // Makes room in the namespace and in the objects; nullopt if that is impossible.

@@ -24,6 +24,14 @@ bool MayBeShared(const ImageFact& fact, Seconds now) {
   return !lifetime || now - fact.read < *lifetime;
 }
 
+void DropStale(image_facts::FactBook& book, Seconds now, TimePoint due) {
+  std::vector<std::string> stale;
+  book.ForEach([&](const ImageFact& fact) {
+    if (!MayBeShared(fact, now)) stale.push_back(fact.image);
+  });
+  for (const std::string& image : stale) book.Erase({image}, due);
+}
+
 std::vector<SharedFacts::Dispute> SharedFacts::Add(const std::string& cluster,
                                                    const image_facts::ImageFacts& object,
                                                    TimePoint now, Seconds wall) {

@@ -13,7 +13,6 @@
 #include "image-facts/fact_scope.h"
 #include "kube/base/backoff.h"
 #include "kube/base/one_line.h"
-#include "kube/client/typed.h"
 #include "kube/types/version_number.h"
 
 namespace image_facts {
@@ -41,26 +40,20 @@ PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
 
 }  // namespace
 
-Result<StoredVersion> StoredVersion::FromJson(kube::Json object) {
-  StoredVersion stored;
-  stored.metadata_ = kube::MetadataFromJson(object);
-  return stored;
-}
-
 FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
                        inspection::ImageInspector& images, AskAgain ask_again, FactMetrics& metrics,
                        FactLimits limits)
-    : ns_(std::move(ns)),
-      client_(client),
-      clock_(clock),
+    : clock_(clock),
       images_(images),
       ask_again_(std::move(ask_again)),
       metrics_(metrics),
       book_(limits),
       due_(clock, [this] { changed_.NotifyAll(); }),
       plan_due_(clock, [this] { plan_changed_.NotifyAll(); }),
+      objects_(client, ns),
       metadata_(client),
-      versions_(metadata_, clock, {.ns = ns_, .resource = kube::ResourceOf<ImageFacts>::value}) {
+      versions_(metadata_, clock,
+                {.ns = std::move(ns), .resource = kube::ResourceOf<ImageFacts>::value}) {
   versions_.OnChange([this](kube::EventType, const kube::ObjectKey&) { changed_.NotifyAll(); });
   images_.Observe([this](inspection::Learned image) { OnLearned(std::move(image)); },
                   [this] { OnConfigured(); });
@@ -88,7 +81,7 @@ void FactKeeper::Follow(const api::ClusterPodPlacementConfig* config) {
 }
 
 void FactKeeper::EnsureAnObject() {
-  if (places_ && loaded_ && stored_.empty()) book_.WriteFirst(clock_.Now());
+  if (places_ && objects_.loaded() && objects_.versions().empty()) book_.WriteFirst(clock_.Now());
 }
 
 kube::asio::awaitable<void> FactKeeper::Run() {
@@ -119,15 +112,15 @@ Async<> FactKeeper::DoNext() {
   co_await kube::IgnoreCancellation();
   auto executor = co_await kube::asio::this_coro::executor;
   while (true) {
-    if (HasForeignWrite()) loaded_ = false;
-    std::optional<kube::TimePoint> due = loaded_ ? book_.NextDue() : clock_.Now();
+    if (HasForeignWrite()) objects_.Forget();
+    std::optional<kube::TimePoint> due = objects_.loaded() ? book_.NextDue() : clock_.Now();
     if (!owner_.empty() && due && *due <= clock_.Now()) break;
     if (!owner_.empty() && due) due_.Set(executor, *due);
     Result<> waited = co_await changed_.Wait();
     if (!waited) co_return waited;
   }
   Result<> done = kube::Ok();
-  if (!loaded_) {
+  if (!objects_.loaded()) {
     done = co_await Load();
     co_return done;
   }
@@ -137,15 +130,10 @@ Async<> FactKeeper::DoNext() {
 }
 
 Async<> FactKeeper::Load() {
-  kube::ListOptions options{.ns = ns_, .limit = 8};
-  auto objects = co_await kube::List<ImageFacts>(client_, std::move(options));
-  if (!objects) co_return objects.error().Prefix("list");
-  stored_.clear();
-  for (const ImageFacts& object : objects->items)
-    stored_[object.metadata().name()] = object.metadata().resource_version();
-  loaded_ = true;
+  Result<std::vector<ImageFacts>> objects = co_await objects_.Load();
+  if (!objects) co_return objects.error();
   if (!std::exchange(restored_, true)) book_.Reset(images_.Configuration(), clock_.Now());
-  Restore(objects->items);
+  Restore(*objects);
   EnsureAnObject();
   for (Learned& learned : std::exchange(early_, {})) Learn(std::move(learned));
   co_return kube::Ok();
@@ -173,12 +161,12 @@ kube::asio::awaitable<void> FactKeeper::Refresh() {
 }
 
 bool FactKeeper::HasForeignWrite() const {
+  const std::map<std::string, std::string>& known = objects_.versions();
   bool has = false;
   versions_.ForEach([&](const StoredVersion& version) {
-    auto stored = stored_.find(version.metadata().name());
-    has |=
-        stored == stored_.end() || kube::VersionNumber(stored->second) <
-                                       kube::VersionNumber(version.metadata().resource_version());
+    auto stored = known.find(version.metadata().name());
+    has |= stored == known.end() || kube::VersionNumber(stored->second) <
+                                        kube::VersionNumber(version.metadata().resource_version());
   });
   return has;
 }
@@ -251,31 +239,19 @@ Async<> FactKeeper::Write(ImageFacts object) {
   co_await kube::IgnoreCancellation();
   kube::meta::ObjectMeta& metadata = *object.mutable_metadata();
   std::string name = metadata.name();
-  metadata.set_namespace_(ns_);
   kube::meta::OwnerReference& owner = *metadata.add_owner_references();
   constexpr kube::Resource kOwner = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
   owner.set_api_version(kOwner.ApiVersion());
   owner.set_kind(std::string(kOwner.kind));
   owner.set_name(std::string(api::kClusterConfigName));
   owner.set_uid(owner_);
-  auto stored = stored_.find(name);
-  if (stored != stored_.end()) metadata.set_resource_version(stored->second);
-  Result<ImageFacts> written = kube::Error::Internal("not written");
-  if (stored == stored_.end()) {
-    written = co_await kube::Create(client_, std::move(object));
-  } else {
-    written = co_await kube::Update(client_, std::move(object));
-  }
+  Result<> written = co_await objects_.Write(std::move(object));
   if (written) {
     metrics_.writes.Increment();
-    stored_[name] = written->metadata().resource_version();
-    co_return kube::Ok();
+  } else {
+    book_.Retry(name, clock_.Now());
   }
-  book_.Retry(name, clock_.Now());
-  // Somebody else has deleted, created or changed it.
-  loaded_ = !IsNotFound(written) && !IsConflict(written) &&
-            !FailedWith(written, kube::Code::kAlreadyExists);
-  co_return written.error().Prefix("write " + name);
+  co_return written;
 }
 
 void FactKeeper::UpdateMetrics() {

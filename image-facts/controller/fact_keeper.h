@@ -14,7 +14,6 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +24,8 @@
 #include "image-facts/controller/refresh_plan.h"
 #include "image-facts/fact_book.h"
 #include "image-facts/image_facts.h"
+#include "image-facts/stored_objects.h"
+#include "image-facts/stored_version.h"
 #include "inspection/inspector.h"
 #include "kube/base/alarm.h"
 #include "kube/base/async.h"
@@ -34,8 +35,6 @@
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/client/metadata_lists.h"
-#include "kube/types/meta.pb.h"
-#include "kube/types/unstructured.h"
 
 namespace image_facts {
 
@@ -46,18 +45,6 @@ inline constexpr std::chrono::seconds kLastRetry{60};
 
 // Has the images inspected, as for a pod; their answers are learned. Ends when that is queued.
 using AskAgain = std::function<kube::Async<>(cluster_controller::PodInspector::Images)>;
-
-// Of an object in the API server.
-class StoredVersion {
- public:
-  static kube::Result<StoredVersion> FromJson(kube::Json object);
-  kube::Json ToJson() const { return kube::Json::object(); }  // never written
-
-  const kube::meta::ObjectMeta& metadata() const { return metadata_; }
-
- private:
-  kube::meta::ObjectMeta metadata_;
-};
 
 class FactKeeper final : public cluster_controller::TermFeature {
  public:
@@ -98,8 +85,6 @@ class FactKeeper final : public cluster_controller::TermFeature {
   void UpdateMetrics();
   Seconds Now() const;
 
-  std::string ns_;
-  kube::Client& client_;
   kube::Clock& clock_;
   inspection::ImageInspector& images_;
   AskAgain ask_again_;
@@ -114,16 +99,13 @@ class FactKeeper final : public cluster_controller::TermFeature {
   bool places_ = false;
   // The uid of the ClusterPodPlacementConfig; "": there is none.
   std::string owner_;
-  // The objects, without their content.
+  StoredObjects objects_;
+  // Without their content.
   kube::MetadataLists metadata_;
   kube::Informer<StoredVersion> versions_;
-  // stored_ is complete.
-  bool loaded_ = false;
   bool restored_ = false;
   // Learned before the objects were restored.
   std::vector<Learned> early_;
-  // The resourceVersion of each object that is stored.
-  std::map<std::string, std::string> stored_;
 };
 
 std::unique_ptr<FactKeeper> NewFactKeeper(const cluster_controller::TermParts& term,

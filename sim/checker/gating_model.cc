@@ -2,6 +2,8 @@
 #include "sim/checker/gating_model.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "api/known_images.h"
 #include "api/names.h"
@@ -178,10 +180,17 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
     for (const bool* announced : timeline->During(kept_from, commit.version))
       any_preference |= *announced;
   }
+  // A policy reads a configuration as it is, and from its status, which is written later, that its
+  // preferences are by policy: it may have none any more.
+  std::set<std::string> preferring;
+  for (const NamespaceConfigs* configs : namespace_configs) {
+    for (const auto& config : *configs)
+      if (!config->preferences.empty() || config->rules) preferring.insert(config->name);
+  }
   bool selects_pod = false;
   for (const NamespaceConfigs* configs : namespace_configs) {
     for (const auto& config : *configs) {
-      if (config->preferences.empty() && !config->rules) continue;
+      if (!preferring.contains(config->name)) continue;
       selects_pod |= Selects(config->selector, LabelsOf(pod)) ||
                      Selects(config->selector, LabelsOf(*commit.sent));
     }

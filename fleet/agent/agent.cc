@@ -84,6 +84,10 @@ Agent::Agent(kube::Client& hub, kube::Client& member, kube::Clock& clock,
                   observer) {
   if (!options.hub_secret.name.empty())
     token_.emplace(hub, member, clock, options.cluster, options.hub_secret);
+  if (options.publish_image_facts)
+    published_facts_.emplace(hub, member, clock, options.cluster, options.operator_namespace);
+  if (options.use_image_facts)
+    imported_facts_.emplace(hub, member, clock, options.hub_namespace, options.operator_namespace);
   works_.OnChange([this](EventType, const ObjectKey& work) { controller_.Enqueue(work); });
   cluster_configs_.OnEvent([this](EventType, const Unstructured& object) { OnApplied(object); });
   configs_.OnEvent([this](EventType, const Unstructured& object) { OnApplied(object); });
@@ -108,6 +112,8 @@ boost::asio::awaitable<void> Agent::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("status", KeepPublishing(status_, clock_));
   tasks.Spawn("scores", KeepPublishing(scores_, clock_));
   if (token_) tasks.Spawn("token", KeepPublishing(*token_, clock_));
+  if (published_facts_) tasks.Spawn("published-facts", KeepPublishing(*published_facts_, clock_));
+  if (imported_facts_) tasks.Spawn("imported-facts", KeepPublishing(*imported_facts_, clock_));
 
   // A missing work can be recognized only when all are known.
   kube::Result<> synced = co_await works_.WaitForSync();

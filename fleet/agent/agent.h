@@ -7,6 +7,8 @@
 #include <string>
 
 #include "fleet/agent/cluster_publisher.h"
+#include "fleet/agent/fact_importer.h"
+#include "fleet/agent/fact_publisher.h"
 #include "fleet/agent/member_usage.h"
 #include "fleet/agent/score_publisher.h"
 #include "fleet/agent/token_renewal.h"
@@ -29,6 +31,12 @@ struct AgentOptions {
   // The Secret of the member in which the hub's token is renewed (hub_token.h). Without a name the
   // token is not renewed here.
   kube::ObjectKey hub_secret;
+  // Whether what this cluster knows about images is published on the hub, and whether it takes what
+  // the hub shares; the namespaces of the operator and of the hub's pods, for both.
+  bool publish_image_facts = false;
+  bool use_image_facts = false;
+  std::string operator_namespace;
+  std::string hub_namespace;
   // Limits of the followed PodPlacementWorks: their number, and the bytes that are kept; what
   // exceeds the bytes is read from the hub when it is needed. The hub is untrusted.
   size_t max_works = 10'000;
@@ -64,6 +72,8 @@ class Agent final : public kube::Term {
   StatusPublisher status_;
   ScorePublisher scores_;
   std::optional<TokenRenewal> token_;
+  std::optional<FactPublisher> published_facts_;
+  std::optional<FactImporter> imported_facts_;
   WorkReconciler reconciler_;
   kube::Controller controller_;
 };

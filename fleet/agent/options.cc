@@ -25,6 +25,15 @@ DEFINE_string(
     hub_secret, "",
     "The Secret in --namespace from which --hub-kubeconfig and its token are mounted: the "
     "token is renewed there. Empty: it is not renewed.");
+DEFINE_bool(publish_image_facts, false,
+            "Publishes on the hub what this cluster knows about images and registries tell "
+            "everybody.");
+DEFINE_bool(use_image_facts, false,
+            "Takes what the hub shares about images: this cluster need not ask registries for it.");
+DEFINE_string(operator_namespace, std::string(api::kDefaultOperatorNamespace),
+              "The namespace of the operator of this cluster, for both flags about image facts.");
+DEFINE_string(hub_namespace, "multiarch-fleet",
+              "The namespace of the hub's pods on the hub, for --use-image-facts.");
 DEFINE_string(full_cpu, "256", "The free cores of an architecture for which its score is 100.");
 DEFINE_string(full_memory, "1Ti", "The free memory of an architecture for which its score is 100.");
 
@@ -57,7 +66,11 @@ Result<AgentOptions> OptionsFromFlags() {
   if (!kib) return kib.error();
   return AgentOptions{.cluster = FLAGS_cluster,
                       .scores = {.full = {.milli_cpu = *milli_cpu, .kib = *kib}},
-                      .hub_secret = {FLAGS_namespace, FLAGS_hub_secret}};
+                      .hub_secret = {FLAGS_namespace, FLAGS_hub_secret},
+                      .publish_image_facts = FLAGS_publish_image_facts,
+                      .use_image_facts = FLAGS_use_image_facts,
+                      .operator_namespace = FLAGS_operator_namespace,
+                      .hub_namespace = FLAGS_hub_namespace};
 }
 
 const std::string& OwnNamespace() { return FLAGS_namespace; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Publisher: one thing that the agent writes to the hub from time to time. Each has its own loop,
-// so that one that the hub refuses does not stop the others.
+// Publisher: one thing that the agent writes from time to time, most of them to the hub. Each has
+// its own loop, so that one that the hub refuses does not stop the others.
 #pragma once
 
 #include <chrono>

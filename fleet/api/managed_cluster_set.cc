@@ -17,6 +17,7 @@ kube::Result<ManagedClusterSet> ManagedClusterSet::FromJson(const Json& json) {
   set.uid = kube::StringAt(json, "metadata.uid");
   set.generation = kube::IntAt(json, "metadata.generation");
   set.deleting = IsDeleting(json);
+  set.shares_image_facts = MetadataString(json, "metadata.labels", kImageFactsLabel) == kTrusted;
 
   const std::string path = "spec.clusterSelector";
   JsonReader selector(kube::ObjectAt(json, path), path, set.problems);

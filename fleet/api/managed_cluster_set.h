@@ -30,6 +30,7 @@ struct ManagedClusterSet {
   std::string uid;
   int64_t generation = 0;
   bool deleting = false;
+  bool shares_image_facts = false;  // kImageFactsLabel
   Selects selects = Selects::kByLabel;
   kube::meta::LabelSelector selector;
   api::FieldErrors problems;

@@ -30,6 +30,11 @@ inline constexpr std::string_view kSchedulingDisableAnnotation =
 inline constexpr std::string_view kSchedulerAnnotation = "fleet.multiarch.openshift.io/scheduler";
 inline constexpr std::string_view kSchedulerName = "multiarch";
 
+// A label of a ManagedClusterSet: with the value kTrusted, what its members publish of image facts
+// is shared with all members (fleet/image-facts).
+inline constexpr std::string_view kImageFactsLabel = "fleet.multiarch.openshift.io/image-facts";
+inline constexpr std::string_view kTrusted = "trusted";
+
 // Taints of a ManagedCluster, and their effects.
 inline constexpr std::string_view kUnreachableTaint =
     "cluster.open-cluster-management.io/unreachable";

@@ -274,6 +274,16 @@ bool FleetStore::MaySelect(const std::string& ns, const std::string& cluster) co
   });
 }
 
+bool FleetStore::SharesImageFacts(const std::string& cluster) const {
+  auto known = fleet_.clusters.find(cluster);
+  if (known == fleet_.clusters.end()) return false;
+  return std::any_of(fleet_.sets.begin(), fleet_.sets.end(), [&](const auto& set) {
+    if (!set.second.shares_image_facts || set.second.deleting) return false;
+    auto members = members_.find(set.first);
+    return members != members_.end() && members->second.Contains(known->second);
+  });
+}
+
 bool FleetStore::HasCel(const ObjectKey& placement) const {
   auto found = placements_.find(placement);
   return found != placements_.end() && found->second.reads.whole_object();

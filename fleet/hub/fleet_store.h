@@ -98,6 +98,8 @@ class FleetStore {
   // Whether Placements of `ns` may select the cluster: it exists, and is in a set that is bound in
   // the namespace.
   bool MaySelect(const std::string& ns, const std::string& cluster) const;
+  // Whether what the cluster publishes of image facts is shared: it is in a set that says so.
+  bool SharesImageFacts(const std::string& cluster) const;
   // Whether the Placement exists and has CEL.
   bool HasCel(const kube::ObjectKey& placement) const;
   // Grows with each change of a Placement that has, or had, CEL.

@@ -167,6 +167,23 @@ TEST_F(FleetStoreTest, OwnWritesWakeNobody) {
   EXPECT_EQ(Woken([&] { store_.Put(page); }), "");
 }
 
+TEST_F(FleetStoreTest, ImageFactsAreSharedOfSetsThatSaySo) {
+  EXPECT_FALSE(store_.SharesImageFacts("c1"));
+  auto put = [&](const std::string& value) {
+    store_.Put(MakeClusterSet("east", "{}")
+                   .Set("/metadata/uid", "u-east")
+                   .Set("/metadata/generation", 1)
+                   .Label(std::string(kImageFactsLabel), value)
+                   .As<ManagedClusterSet>());
+  };
+  put("trusted");
+  EXPECT_TRUE(store_.SharesImageFacts("c1"));
+  EXPECT_FALSE(store_.SharesImageFacts("c2"));
+  EXPECT_FALSE(store_.SharesImageFacts("missing"));
+  put("true");
+  EXPECT_FALSE(store_.SharesImageFacts("c1"));
+}
+
 TEST_F(FleetStoreTest, NamespacesReachTheClustersOfTheirBoundSets) {
   EXPECT_TRUE(store_.MaySelect("ns1", "c1"));
   EXPECT_TRUE(store_.MaySelect("ns1", "c2")) << "by the set all";

@@ -32,14 +32,27 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
                         const std::string& message) { RecordLeftOut(resource, key, message); });
   });
   if (options_.membership) membership_.emplace(parts_.client, parts_.clock, *options_.membership);
+  if (!options_.image_facts_namespace.empty()) {
+    image_facts_.emplace(
+        parts_.client, parts_.clock, parts_.events,
+        FactCollectorOptions{options_.image_facts_namespace, [this](const std::string& cluster) {
+                               return store_.SharesImageFacts(cluster);
+                             }});
+  }
   parts_.current = this;
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
+  co_await kube::IgnoreCancellation();
   watch_.Start(tasks);
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
   rollouts_.Start(tasks);
   if (membership_) membership_->Start(tasks);
+  if (image_facts_) {
+    // Before that, no cluster is known to be trusted.
+    kube::Result<> synced = co_await watch_.WaitForSync();
+    if (synced) image_facts_->Start(tasks);
+  }
   co_return;
 }
 

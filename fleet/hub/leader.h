@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leader: the work of the hub's replica that holds the Lease: watches, the store, the
-// reconciliation of Placements, rollouts, and the membership of the fleet if this hub owns it.
+// reconciliation of Placements, rollouts, and the membership of the fleet if this hub owns it, and
+// what members know about images if this hub shares it.
 // Changes within kCoalesce cause one pass.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/placement_reconciler.h"
 #include "fleet/hub/store_decisions.h"
+#include "fleet/image-facts/fact_collector.h"
 #include "fleet/rollout/controller/rollouts.h"
 #include "fleet/rollout/work_kind.h"
 #include "fleet/standalone/membership/membership.h"
@@ -40,6 +42,8 @@ struct LeaderOptions {
   PlacementReconcilerOptions reconciler;
   // The kind of the objects that give a rollout to the clusters.
   WorkKind works = kPodPlacementWorkKind;
+  // The hub's namespace, if it shares image facts; else "".
+  std::string image_facts_namespace;
   // nullopt: OCM's registration controller owns the membership.
   std::optional<MembershipOptions> membership;
 };
@@ -102,6 +106,7 @@ class Leader final : public kube::Term {
   StoreDecisions decisions_;
   Rollouts rollouts_;
   std::optional<Membership> membership_;
+  std::optional<FactCollector> image_facts_;
 };
 
 }  // namespace fleet

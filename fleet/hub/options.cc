@@ -41,6 +41,9 @@ DEFINE_string(work_objects, "PodPlacementWork",
 DEFINE_validator(work_objects, [](const char*, const std::string& value) {
   return fleet::FindWorkKind(value) != nullptr;
 });
+DEFINE_bool(image_facts, false,
+            "Shares with all members what those of trusted cluster sets publish about images: sets "
+            "with the label fleet.multiarch.openshift.io/image-facts=trusted.");
 DEFINE_int32(workers, 8,
              "Placements whose decisions are written at a time, and FleetPodPlacements whose work "
              "objects are.");
@@ -66,6 +69,7 @@ HubOptions OptionsFromFlags() {
   if (FLAGS_placements == "all") reconciler.placements = PlacementsMode::kAll;
   reconciler.clear_misconfigured = FLAGS_on_misconfigured == "clear";
   reconciler.schedule.ignore_spread = FLAGS_spread == "ignore";
+  if (FLAGS_image_facts) options.leader.image_facts_namespace = FLAGS_namespace;
   if (FLAGS_membership == "own") options.leader.membership = {.hub_namespace = FLAGS_namespace};
   return options;
 }

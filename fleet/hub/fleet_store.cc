@@ -65,6 +65,11 @@ void FleetStore::Put(ManagedClusterSet set) {
   SetMembers members;
   members.Add(set);
   members_.insert_or_assign(name, std::move(members));
+  if (set.shares_image_facts && !set.deleting) {
+    sharing_sets_.insert(name);
+  } else {
+    sharing_sets_.erase(name);
+  }
   fleet_.sets.insert_or_assign(name, std::move(set));
   if (same) return;
   TellUsersOf(name);
@@ -72,6 +77,7 @@ void FleetStore::Put(ManagedClusterSet set) {
 }
 
 void FleetStore::RemoveSet(const std::string& name) {
+  sharing_sets_.erase(name);
   members_.erase(name);
   if (fleet_.sets.erase(name) == 0) return;
   TellUsersOf(name);
@@ -277,10 +283,8 @@ bool FleetStore::MaySelect(const std::string& ns, const std::string& cluster) co
 bool FleetStore::SharesImageFacts(const std::string& cluster) const {
   auto known = fleet_.clusters.find(cluster);
   if (known == fleet_.clusters.end()) return false;
-  return std::any_of(fleet_.sets.begin(), fleet_.sets.end(), [&](const auto& set) {
-    if (!set.second.shares_image_facts || set.second.deleting) return false;
-    auto members = members_.find(set.first);
-    return members != members_.end() && members->second.Contains(known->second);
+  return std::any_of(sharing_sets_.begin(), sharing_sets_.end(), [&](const std::string& set) {
+    return members_.at(set).Contains(known->second);
   });
 }
 

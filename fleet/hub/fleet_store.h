@@ -143,6 +143,7 @@ class FleetStore {
   Fleet fleet_;
   DecisionIndex decisions_{fleet_.decisions};
   std::map<std::string, SetMembers> members_;                        // by set
+  std::set<std::string> sharing_sets_;                               // of SharesImageFacts()
   std::unordered_map<std::string, std::set<std::string>> bound_in_;  // set -> namespaces
   std::unordered_map<kube::ObjectKey, PlacementEntry> placements_;
   std::unordered_map<std::string, std::set<std::string>> placements_in_;  // namespace -> names

@@ -99,6 +99,13 @@ Async<> FactCollector::Pass() {
     if (auto read = read_.find(key); read != read_.end() && read->second == version) continue;
     Result<ImageFacts> object = co_await kube::Get<ImageFacts>(client_, key);
     if (IsNotFound(object)) continue;
+    if (FailedWith(object, kube::Code::kInvalid)) {
+      // It is too large: that must not keep the facts of others from being shared.
+      LOG(WARNING) << "image facts of " << key.ns << ": "
+                   << kube::OneLine(object.error().ToString());
+      read_[key] = version;
+      continue;
+    }
     if (!object) co_return object.error().Prefix("read those of " + key.ns);
     const auto wall = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
     Report(facts_.Add(key.ns, *object, clock_.Now(), wall));

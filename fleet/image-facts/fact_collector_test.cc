@@ -135,6 +135,15 @@ TEST_F(FactCollectorTest, ANewLeaderSharesNothingBeforeItHasReadAll) {
   EXPECT_THAT(Shared(), UnorderedElementsAre("r.io/one:1", "r.io/two:1"));
 }
 
+TEST_F(FactCollectorTest, AnObjectThatCannotBeReadKeepsNobodyWaiting) {
+  api_.FailNext(kube::Error::Invalid("too large"), "/namespaces/one/imagefacts/image-facts-0", 99);
+  Publish("one", {Fact("r.io/one:1", 'a')});
+  Publish("two", {Fact("r.io/two:1", 'b')});
+  After(61s);
+  EXPECT_THAT(Shared(), ElementsAre("r.io/two:1"));
+  EXPECT_EQ(api_.CountCalls("GET /apis/multiarch.openshift.io/v1alpha1/namespaces/one/"), 1);
+}
+
 TEST_F(FactCollectorTest, WhatSomebodyElseWritesIsReplaced) {
   Publish("one", {Fact("r.io/one:1", 'a')});
   After(61s);

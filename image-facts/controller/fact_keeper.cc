@@ -181,10 +181,11 @@ void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
   std::sort(facts.begin(), facts.end(),
             [](const ImageFact* a, const ImageFact* b) { return a->read < b->read; });
   for (const ImageFact* fact : facts) {
-    // The inspector reads these with credentials, which are not known here.
-    if (!fact->scope.empty()) continue;
     // An earlier leader's clock may be ahead.
     std::chrono::seconds age = std::max(Now() - fact->read, std::chrono::seconds(0));
+    plan_.Read({fact->image, fact->scope}, clock_.Now() - age);
+    // The inspector reads these with credentials, which are not known here.
+    if (!fact->scope.empty()) continue;
     images_.Restore({fact->image, fact->digest, fact->platforms}, age);
   }
 }

@@ -390,6 +390,23 @@ TEST_F(FactKeeperTest, AsksAgainForWhatIsUsedWhilePodsArePlaced) {
   EXPECT_THAT(asked_, IsEmpty());
 }
 
+TEST_F(FactKeeperTest, WhatSomebodyElseHasReadNeedNotBeAskedForSoon) {
+  Start();
+  Follow("config-uid", /*places=*/true);
+  Learn(Image("r.io/a:1"));
+  Advance(kTagPace.every / 2);
+  ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
+  ImageFacts object = api_.List<ImageFacts>()[0];
+  ASSERT_THAT(object.facts, SizeIs(1));
+  object.facts[0].read = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  api_.Update(object);
+  kube::Drain(io_);
+  Advance(kTagPace.every * 3 / 4);
+  EXPECT_THAT(asked_, IsEmpty());
+  Advance(kTagPace.every / 2);
+  EXPECT_THAT(asked_, SizeIs(1));
+}
+
 TEST_F(FactKeeperTest, AnAnswerInTheBackgroundIsWrittenBeforeTheFactEnds) {
   Start();
   Advance(kWriteInterval);

@@ -15,6 +15,7 @@
 namespace e2e {
 namespace {
 
+using namespace std::chrono_literals;
 using image_facts::ImageFact;
 using image_facts::ImageFacts;
 using kube::Error;
@@ -72,10 +73,11 @@ class ManyFactsFlow : public FactsFixture {
   }
 
   // Replaces what is stored.
-  void Store(int first_object, int end_object, const std::string& configuration) {
+  void Store(int first_object, int end_object, const std::string& configuration,
+             std::chrono::seconds age) {
     auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     for (int object = first_object; object < end_object; ++object) {
-      ImageFacts full = Full(object, configuration, now);
+      ImageFacts full = Full(object, configuration, now - age);
       full.mutable_metadata()->set_name(NameOf(object));
       full.mutable_metadata()->set_namespace_(cluster().operator_namespace());
       kube::ObjectKey key = kube::KeyOf(full);
@@ -109,10 +111,10 @@ TEST_F(ManyFactsFlow, FitIntoEachProgram) {
   ASSERT_TRUE(objects) << objects.error();
   ASSERT_FALSE(objects->items.empty());
   const std::string configuration = objects->items.front().configuration;
-  Store(0, kSomeObjects, configuration);
+  Store(0, kSomeObjects, configuration, 60s);
   flow.Await(IsPlaced(LastOf(kSomeObjects)));
   ExpectFarBelowLimit("webhook", ops, "with 10,000 facts");
-  Store(kSomeObjects, kObjects, configuration);
+  Store(kSomeObjects, kObjects, configuration, 0s);
   const std::string last = LastOf(kObjects);
   flow.Await(IsPlaced(last));
   ExpectFarBelowLimit("webhook", ops, "with all facts by a watch");
@@ -126,7 +128,7 @@ TEST_F(ManyFactsFlow, FitIntoEachProgram) {
   // The policy has the newest, of these the first by name.
   used = UseConfig(PlacingConfig().Set("/spec/gating", api::kGatingByPolicy));
   ASSERT_TRUE(used) << used.error();
-  const std::string first = Full(0, "", image_facts::Seconds()).facts.front().image;
+  const std::string first = Full(kSomeObjects, "", image_facts::Seconds()).facts.front().image;
   flow.Await(IsPlaced(last, /*placed=*/false)).Await(IsPlaced(first));
   ExpectFarBelowLimit("operator", ops, "with all facts, for a policy");
 }

@@ -32,8 +32,7 @@ size_t BytesOf(const ImageFact& fact) {
 }  // namespace
 
 bool SaysTheSame(const ImageFact& a, const ImageFact& b) {
-  return a.digest == b.digest && a.platforms->every == b.platforms->every &&
-         a.platforms->platforms == b.platforms->platforms;
+  return a.digest == b.digest && *a.platforms == *b.platforms;
 }
 
 std::string ObjectName(size_t number) { return std::string(kNamePrefix) + std::to_string(number); }

@@ -14,7 +14,7 @@ Async<std::vector<ImageFacts>> StoredObjects::Load() {
   co_await kube::IgnoreCancellation();
   kube::ListOptions options{.ns = ns_, .limit = 8};
   auto objects = co_await kube::List<ImageFacts>(client_, std::move(options));
-  if (!objects) co_return objects.error().Prefix("list");
+  if (!objects) co_return objects.error().Prefix("list ImageFacts");
   versions_.clear();
   for (const ImageFacts& object : objects->items)
     versions_[object.metadata().name()] = object.metadata().resource_version();
@@ -41,7 +41,7 @@ Async<> StoredObjects::Write(ImageFacts object) {
   }
   if (IsNotFound(written) || IsConflict(written) || FailedWith(written, kube::Code::kAlreadyExists))
     loaded_ = false;
-  co_return written.error().Prefix("write " + name);
+  co_return written.error().Prefix("write ImageFacts " + name);
 }
 
 }  // namespace image_facts

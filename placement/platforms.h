@@ -45,6 +45,8 @@ struct ImagePlatforms {
   std::vector<Platform> platforms;  // sorted, each once
   // It never runs: an operator bundle, or a volume that is the same on every platform.
   bool every = false;
+
+  bool operator==(const ImagePlatforms&) const = default;
 };
 
 // Cached images are shared, not copied.

@@ -21,13 +21,12 @@ Async<kube::Duration> FactImporter::Publish() {
   if (!head) co_return head.error().Prefix("hub");
   SharedVersions versions = SharedVersionsFromText(head->configuration);
   if (versions == imported_) co_return kEvery;
-  Result<std::vector<ImageFact>> facts = co_await Read(versions);
-  if (!facts) co_return facts.error().Prefix("hub");
-
   Result<std::vector<ImageFacts>> stored = co_await stored_.Load();
   if (!stored) co_return stored.error().Prefix("member");
   // The cluster controller keeps none.
   if (stored->empty()) co_return kEvery;
+  Result<std::vector<ImageFact>> facts = co_await Read(versions);
+  if (!facts) co_return facts.error().Prefix("hub");
   Result<image_facts::Merged> merged = image_facts::Merge(std::move(*stored), *facts);
   if (!merged) co_return merged.error();
   for (ImageFacts& object : merged->objects) {

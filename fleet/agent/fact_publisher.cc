@@ -70,11 +70,7 @@ Async<> FactPublisher::Collect() {
     if (IsNotFound(object)) continue;
     if (!object) co_return object.error();
     for (ImageFact& fact : object->facts) {
-      if (!MayBeShared(fact, Now())) continue;
-      const std::string image = fact.image;
-      const ImageFact* known = book_.Find({image});
-      if (known != nullptr && known->read >= fact.read) continue;
-      if (book_.Put(std::move(fact), "", clock_.Now())) book_.Use({image}, "");
+      if (MayBeShared(fact, Now())) AddNewer(book_, std::move(fact), "", clock_.Now());
     }
     read_[name] = object->metadata().resource_version();
   }

@@ -20,6 +20,7 @@ namespace fleet {
 namespace {
 
 using namespace std::chrono_literals;
+using image_facts::DigestOf;
 using image_facts::ImageFact;
 using image_facts::ImageFacts;
 using image_facts::OnLinux;
@@ -33,7 +34,7 @@ using testing::UnorderedElementsAre;
 class MemberFactsTest : public testing::Test {
  protected:
   ImageFact Fact(const std::string& image, char digest = 'a', std::chrono::seconds age = 0s) {
-    return {image, "sha256:" + std::string(64, digest), OnLinux({"amd64"}),
+    return {image, DigestOf(digest), OnLinux({"amd64"}),
             std::chrono::floor<std::chrono::seconds>(clock_.WallNow()) - age};
   }
   static std::set<std::string> In(kube::FakeApiServer& api, const std::string& ns, size_t objects) {

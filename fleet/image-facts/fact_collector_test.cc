@@ -18,6 +18,7 @@ namespace fleet {
 namespace {
 
 using namespace std::chrono_literals;
+using image_facts::DigestOf;
 using image_facts::ImageFact;
 using image_facts::ImageFacts;
 using image_facts::OnLinux;
@@ -56,7 +57,7 @@ class FactCollectorTest : public testing::Test {
 
   ImageFact Fact(const std::string& image, char digest = 'a',
                  const placement::ArchitectureSet& runs_on = {"amd64"}) {
-    return {image, "sha256:" + std::string(64, digest), OnLinux(runs_on),
+    return {image, DigestOf(digest), OnLinux(runs_on),
             std::chrono::floor<std::chrono::seconds>(clock_.WallNow())};
   }
   void Publish(const std::string& cluster, std::vector<ImageFact> facts,
@@ -104,7 +105,7 @@ TEST_F(FactCollectorTest, WhatTrustedMembersPublishIsShared) {
 }
 
 TEST_F(FactCollectorTest, AtRestNothingIsReadOrWritten) {
-  Publish("one", {Fact("r.io/one@sha256:" + std::string(64, 'a'), 'a')});
+  Publish("one", {Fact("r.io/one@" + DigestOf('a'), 'a')});
   After(61s);
   const size_t calls = api_.calls().size();
   After(20min);

@@ -9,7 +9,6 @@
 
 namespace fleet {
 
-using image_facts::FactName;
 using image_facts::ImageFact;
 using image_facts::Seconds;
 using kube::TimePoint;
@@ -22,6 +21,14 @@ bool MayBeShared(const ImageFact& fact, Seconds now) {
     return false;
   std::optional<std::chrono::seconds> lifetime = image_facts::LifetimeOf({fact.image});
   return !lifetime || now - fact.read < *lifetime;
+}
+
+void AddNewer(image_facts::FactBook& book, ImageFact fact, const std::string& owner,
+              TimePoint now) {
+  const std::string image = fact.image;
+  const ImageFact* known = book.Find({image});
+  if (known != nullptr && known->read >= fact.read) return;
+  if (book.Put(std::move(fact), owner, now)) book.Use({image}, owner);
 }
 
 void DropStale(image_facts::FactBook& book, Seconds now, TimePoint due) {
@@ -41,19 +48,14 @@ std::vector<SharedFacts::Dispute> SharedFacts::Add(const std::string& cluster,
     if (!MayBeShared(fact, wall)) continue;
     if (disputed_.contains(fact.digest)) continue;
     auto [content, is_new] = contents_.try_emplace(fact.digest, Content{fact.platforms, cluster});
-    const placement::ImagePlatforms& known = *content->second.platforms;
-    if (!is_new &&
-        (known.every != fact.platforms->every || known.platforms != fact.platforms->platforms)) {
+    if (!is_new && *content->second.platforms != *fact.platforms) {
       disputes.push_back({fact.digest, fact.image, cluster, content->second.cluster});
       contents_.erase(content);
       // Without room, the fact of the other member is dropped all the same, once.
       if (disputed_.size() < kMaxDisputes) disputed_[fact.digest] = now + kDisputedFor;
       continue;
     }
-    const FactName name{fact.image};
-    const ImageFact* stored = book_.Find(name);
-    if (stored != nullptr && stored->read >= fact.read) continue;
-    if (book_.Put(fact, cluster, now)) book_.Use(name, cluster);
+    AddNewer(book_, fact, cluster, now);
   }
   if (!disputes.empty()) {
     std::unordered_set<std::string_view> digests;

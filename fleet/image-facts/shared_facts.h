@@ -34,6 +34,9 @@ inline constexpr size_t kMaxDisputes = 4'096;
 // Whether the fact may leave its cluster, and counts for some time yet: `now` is the time of the
 // wall clock.
 bool MayBeShared(const image_facts::ImageFact& fact, image_facts::Seconds now);
+// Adds the fact to those of `owner`, as the one that was used last, unless one as new is known.
+void AddNewer(image_facts::FactBook& book, image_facts::ImageFact fact, const std::string& owner,
+              kube::TimePoint now);
 // Drops the facts that may not be shared any more. That is due at `due`: nobody uses them.
 void DropStale(image_facts::FactBook& book, image_facts::Seconds now, kube::TimePoint due);
 

@@ -13,6 +13,7 @@ namespace fleet {
 namespace {
 
 using namespace std::chrono_literals;
+using image_facts::DigestOf;
 using image_facts::ImageFact;
 using image_facts::ImageFacts;
 using image_facts::OnLinux;
@@ -23,8 +24,6 @@ using testing::SizeIs;
 
 constexpr Seconds kWall{1'800'000'000s};
 constexpr kube::TimePoint kNow{1000s};
-
-std::string DigestOf(char c) { return "sha256:" + std::string(64, c); }
 
 ImageFact Fact(const std::string& image, char digest, const placement::ArchitectureSet& runs_on,
                Seconds read = kWall) {

@@ -22,6 +22,8 @@ inline placement::SharedPlatforms OnLinux(const placement::ArchitectureSet& arch
   return std::make_shared<const placement::ImagePlatforms>(std::move(platforms));
 }
 
+inline std::string DigestOf(char digit) { return "sha256:" + std::string(64, digit); }
+
 // Creates the object, or replaces its facts.
 inline void StoreFacts(kube::FakeApiServer& api, const std::string& ns, const std::string& name,
                        std::vector<ImageFact> facts, const std::string& configuration) {

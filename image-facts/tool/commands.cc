@@ -10,9 +10,9 @@
 #include "image-facts/fact_scope.h"
 #include "image-facts/image_facts.h"
 #include "image-facts/lifetime.h"
+#include "image-facts/stored_objects.h"
 #include "image-facts/tool/signed_text.h"
 #include "inspection/base/reference.h"
-#include "kube/client/typed.h"
 
 namespace image_facts {
 namespace {
@@ -26,13 +26,6 @@ constexpr int kAttempts = 10;
 
 Seconds Now(kube::Clock& clock) {
   return std::chrono::floor<std::chrono::seconds>(clock.WallNow());
-}
-
-Async<std::vector<ImageFacts>> Stored(kube::Client& client, std::string ns) {
-  kube::ListOptions options{.ns = std::move(ns), .limit = 8};
-  auto objects = co_await kube::List<ImageFacts>(client, std::move(options));
-  if (!objects) co_return objects.error().Prefix("list ImageFacts");
-  co_return std::move(objects->items);
 }
 
 std::string PodsOf(const std::string& scope) {
@@ -61,25 +54,14 @@ std::string Describe(const ImageFact& fact, std::chrono::seconds age) {
          "\n  if always pulled:  " + Counts(fact, /*always_pull=*/true, age) + "\n";
 }
 
-Async<> Write(kube::Client& client, std::string ns, ImageFacts object) {
-  object.mutable_metadata()->set_namespace_(std::move(ns));
-  Result<ImageFacts> written = Error::Internal("not written");
-  if (object.metadata().resource_version().empty()) {
-    written = co_await kube::Create(client, std::move(object));
-  } else {
-    written = co_await kube::Update(client, std::move(object));
-  }
-  if (!written) co_return written.error();
-  co_return kube::Ok();
-}
-
 }  // namespace
 
 Async<std::string> Show(kube::Client& client, kube::Clock& clock, std::string ns,
                         std::string image) {
   Result<inspection::Reference> reference = inspection::Reference::Parse(image);
   if (!reference) co_return reference.error();
-  Result<std::vector<ImageFacts>> stored = co_await Stored(client, std::move(ns));
+  StoredObjects objects(client, std::move(ns));
+  Result<std::vector<ImageFacts>> stored = co_await objects.Load();
   if (!stored) co_return stored.error();
   const std::string name = reference->ToString();
   std::string text;
@@ -92,7 +74,8 @@ Async<std::string> Show(kube::Client& client, kube::Clock& clock, std::string ns
 }
 
 Async<std::string> Export(kube::Client& client, std::string ns, std::string private_key) {
-  Result<std::vector<ImageFacts>> stored = co_await Stored(client, std::move(ns));
+  StoredObjects objects(client, std::move(ns));
+  Result<std::vector<ImageFacts>> stored = co_await objects.Load();
   if (!stored) co_return stored.error();
   co_return Sign(ToExport(*stored), private_key);
 }
@@ -105,16 +88,17 @@ Async<std::string> Import(kube::Client& client, kube::Clock& clock, std::string 
   if (!facts) co_return facts.error();
   // The clock of the other cluster may be ahead.
   for (ImageFact& fact : *facts) fact.read = std::min(fact.read, Now(clock));
+  StoredObjects objects(client, std::move(ns));
   size_t added = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Result<std::vector<ImageFacts>> stored = co_await Stored(client, ns);
+    Result<std::vector<ImageFacts>> stored = co_await objects.Load();
     if (!stored) co_return stored.error();
     Result<Merged> merged = Merge(std::move(*stored), *facts);
     if (!merged) co_return merged.error();
     added = std::max(added, merged->added);
     Result<> written = kube::Ok();
     for (ImageFacts& object : merged->objects) {
-      written = co_await Write(client, ns, std::move(object));
+      written = co_await objects.Write(std::move(object));
       if (!written) break;
     }
     if (written) {
@@ -122,7 +106,7 @@ Async<std::string> Import(kube::Client& client, kube::Clock& clock, std::string 
           " known before, " + std::to_string(merged->left_out) + " without room\n";
     }
     if (!IsConflict(written) && !FailedWith(written, kube::Code::kAlreadyExists))
-      co_return written.error().Prefix("write ImageFacts");
+      co_return written.error();
   }
   co_return Error::Conflict("the cluster controller has changed the objects each time");
 }

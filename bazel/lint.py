@@ -88,9 +88,9 @@ MAIN_ALLOWED = {
 }
 
 # Which folders a slice's tests on a control plane, its benchmarks and its fuzz targets may include
-# from as well: fleet/e2e, fleet/benchmark, scheduling-policies/fuzz.
+# from as well: fleet/e2e, fleet/benchmark, scheduling-policies/fuzz. Of inspection, the registries.
 TEST_FOLDERS = {"e2e", "flows", "benchmark", "fuzz"}
-TESTS_ALLOWED = {"e2e", "benchmarks", "fuzz"}
+TESTS_ALLOWED = {"e2e", "benchmarks", "fuzz", "inspection"}
 
 # Which top-level folders a folder below them may include from, besides itself: what judges the
 # product must not share its mistakes.

@@ -29,14 +29,15 @@ BUNDLE_COMPONENTS = ["openshift"]
 
 class Product:
     """What is installed together. `trees`: what its manifests need besides their folder; `always`:
-    components that the tool adds itself; `fixed`: components with an object in a namespace of their
-    own, which kustomize would move to another one."""
+    components that the tool adds itself; `needs`: those that it adds with another one; `fixed`:
+    components with an object in a namespace of their own, which kustomize would move to another
+    one."""
 
     def __init__(self, name, namespace, programs, manifests, trees, tool, chart, always=(),
-                 fixed=()):
+                 needs=None, fixed=()):
         self.namespace, self.programs = namespace, programs
         self.manifests, self.trees, self.tool = manifests, [manifests, *trees], tool
-        self.chart, self.always, self.fixed = chart, list(always), fixed
+        self.chart, self.always, self.needs, self.fixed = chart, list(always), needs or {}, fixed
         self.deployment = os.path.basename(chart).removesuffix(".tgz")
         self.name = name
 
@@ -51,25 +52,29 @@ class Product:
             result["localhost/" + fields["NAME"]] = f'{REGISTRY}/{fields["NAME"]}', fields["TAG"]
         return result
 
-    def added_by_the_tool(self):
+    def added_by_the_tool(self, components=()):
         # After `make images`, it also adds the component for them.
         built_all = "," in reference_of(self.programs[0])["ARCHITECTURES"]
-        return self.always + (["all-architectures"] if built_all else [])
+        needed = [need for name in components for need in self.needs.get(name, ())]
+        return self.always + needed + (["all-architectures"] if built_all else [])
 
 
 def fleet(name, **options):
     program = f"multiarch-fleet-{name}"
     return Product(name, programs=[f"fleet/{name}"], manifests=f"fleet/manifests/{name}",
-                   trees=["fleet/api/crds"], chart=f"fleet/helm/{program}.tgz", **options)
+                   trees=["fleet/api/crds", "image-facts/crds"],
+                   chart=f"fleet/helm/{program}.tgz", **options)
 
 
 PRODUCTS = {product.name: product for product in (
     Product("operator", namespace="openshift-multiarch-tuning-operator",
             programs=["operator", "webhook", "shard", "cluster-controller"],
-            manifests="operator/manifests", trees=["api/crds", "scheduling-policies/crds"],
+            manifests="operator/manifests",
+            trees=["api/crds", "image-facts/crds", "scheduling-policies/crds"],
             tool="operator/deploy/deploy", chart="operator/helm/multiarch-tuning-operator.tgz",
             fixed=["openshift"]),
-    fleet("hub", namespace="multiarch-fleet", tool="fleet/deploy/deploy_hub", always=["crds"]),
+    fleet("hub", namespace="multiarch-fleet", tool="fleet/deploy/deploy_hub", always=["crds"],
+          needs={"image-facts": ["image-facts-crd"]}),
     fleet("agent", namespace="multiarch-fleet-member", tool="fleet/standalone/deploy/join"))}
 
 OPERATOR = PRODUCTS["operator"]
@@ -187,7 +192,7 @@ class RenderTest(unittest.TestCase):
     def compare(self, components, namespace=None):
         want = self.kustomize(sorted(components), namespace)
         self.assert_chart(self.helm(components, namespace), want, namespace)
-        everything = sorted({*components, *self.product.added_by_the_tool()})
+        everything = sorted({*components, *self.product.added_by_the_tool(components)})
         if everything != sorted(components):
             want = self.kustomize(everything, namespace)
         self.assert_same(self.tool(components, namespace), want)

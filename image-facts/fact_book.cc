@@ -15,7 +15,6 @@ namespace {
 
 using kube::TimePoint;
 
-constexpr std::string_view kNamePrefix = "image-facts-";
 // Of a line: the digits of its numbers, spaces, quotes and the comma.
 constexpr size_t kLineOverhead = 24;
 // And of a scope.
@@ -35,21 +34,23 @@ bool SaysTheSame(const ImageFact& a, const ImageFact& b) {
   return a.digest == b.digest && *a.platforms == *b.platforms;
 }
 
-std::string ObjectName(size_t number) { return std::string(kNamePrefix) + std::to_string(number); }
+std::string ObjectName(size_t number, std::string_view prefix) {
+  return std::string(prefix) + std::to_string(number);
+}
 
-std::optional<size_t> ObjectNumber(std::string_view name) {
-  if (!name.starts_with(kNamePrefix)) return std::nullopt;
-  std::string_view digits = name.substr(kNamePrefix.size());
+std::optional<size_t> ObjectNumber(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::string_view digits = name.substr(prefix.size());
   size_t number = 0;
   auto [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return failure == std::errc() && ObjectName(number) == name ? std::optional(number)
-                                                              : std::nullopt;
+  bool same = failure == std::errc() && ObjectName(number, prefix) == name;
+  return same ? std::optional(number) : std::nullopt;
 }
 
 FactBook::FactBook(FactLimits limits) : limits_(limits), objects_(limits.objects) {}
 
 std::optional<size_t> FactBook::ObjectOf(std::string_view name) const {
-  std::optional<size_t> object = ObjectNumber(name);
+  std::optional<size_t> object = ObjectNumber(name, limits_.prefix);
   return object && *object < objects_.size() ? object : std::nullopt;
 }
 
@@ -241,7 +242,7 @@ std::optional<ImageFacts> FactBook::TakeDue(TimePoint now) {
   first->due.reset();
   ImageFacts object;
   object.mutable_metadata()->set_name(
-      ObjectName(static_cast<size_t>(std::distance(objects_.begin(), first))));
+      ObjectName(static_cast<size_t>(std::distance(objects_.begin(), first)), limits_.prefix));
   object.configuration = configuration_;
   object.facts.reserve(first->facts.size());
   for (Held* held : first->facts) {

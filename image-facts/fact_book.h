@@ -34,6 +34,9 @@
 
 namespace image_facts {
 
+// What the names of a cluster's objects begin with.
+inline constexpr std::string_view kNamePrefix = "image-facts-";
+
 struct FactLimits {
   size_t objects = 64;
   size_t object_bytes = 224 * 1024;
@@ -42,12 +45,13 @@ struct FactLimits {
   kube::Duration fresh{};
   // How long the write of what was removed to make room, or read again, waits for others.
   kube::Duration again = std::chrono::seconds(15);
+  std::string_view prefix = kNamePrefix;
 };
 
 // The name of an object of a book: "image-facts-3". Its number, from untrusted text; nullopt if it
 // is no such name.
-std::string ObjectName(size_t number);
-std::optional<size_t> ObjectNumber(std::string_view name);
+std::string ObjectName(size_t number, std::string_view prefix = kNamePrefix);
+std::optional<size_t> ObjectNumber(std::string_view name, std::string_view prefix = kNamePrefix);
 
 // Whether both say the same about their image, at whatever time.
 bool SaysTheSame(const ImageFact& a, const ImageFact& b);

@@ -5,7 +5,10 @@ namespace image_facts {
 
 kube::Result<StoredVersion> StoredVersion::FromJson(kube::Json object) {
   StoredVersion stored;
-  stored.metadata_ = kube::MetadataFromJson(object);
+  const kube::meta::ObjectMeta metadata = kube::MetadataFromJson(object);
+  stored.metadata_.set_name(metadata.name());
+  stored.metadata_.set_namespace_(metadata.namespace_());
+  stored.metadata_.set_resource_version(metadata.resource_version());
   return stored;
 }
 

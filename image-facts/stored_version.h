@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StoredVersion: an ImageFacts object without its facts, for a watch that only wants to know which
-// objects have changed:
+// StoredVersion: name and version of an ImageFacts object, for a watch that only wants to know
+// which objects have changed. Nothing else is kept: members of a fleet write the rest.
 //
 //   kube::MetadataLists metadata(client);
 //   kube::Informer<StoredVersion> versions(

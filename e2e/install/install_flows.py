@@ -103,7 +103,8 @@ class Kustomize:
                 self.flags.append("--field-manager=pod-placement-deploy")
                 continue
             self.sources[version] = f"--kustomize={tree}/overlay"
-            for part in ("operator/manifests", "api/crds", "scheduling-policies/crds"):
+            for part in ("operator/manifests", "api/crds", "image-facts/crds",
+                         "scheduling-policies/crds"):
                 if os.path.exists(f"{root}/{part}"):
                     shutil.copytree(f"{root}/{part}", f"{tree}/{part}")
             write_overlay(f"{tree}/overlay", ["../operator/manifests/base"],

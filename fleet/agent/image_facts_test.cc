@@ -51,12 +51,15 @@ class MemberFactsTest : public testing::Test {
   void Know(std::vector<ImageFact> facts, const std::string& name = "image-facts-0") {
     StoreFacts(member_, "ops", name, std::move(facts), "config");
   }
+  static std::string SharedObject(size_t number) {
+    return image_facts::ObjectName(number, kSharedLimits.prefix);
+  }
   // Shares the objects, as the hub does.
   void Share(const std::vector<ImageFact>& facts, size_t number = 0) {
-    StoreFacts(hub_, "hub", image_facts::ObjectName(number), facts, "fleet");
+    StoreFacts(hub_, "hub", SharedObject(number), facts, "fleet");
     SharedVersions versions;
     for (size_t i = 0; i < 8; ++i) {
-      auto object = hub_.Get<ImageFacts>({"hub", image_facts::ObjectName(i)});
+      auto object = hub_.Get<ImageFacts>({"hub", SharedObject(i)});
       if (object) versions[object->metadata().name()] = object->metadata().resource_version();
     }
     StoreFacts(hub_, "hub", std::string(kSharedHead), {}, ToText(versions));
@@ -139,10 +142,10 @@ TEST_F(MemberFactsTest, TakesWhatTheHubShares) {
   EXPECT_EQ(member_.CountWrites(), writes);
 
   Share({Fact("r.io/second:1", 'd')}, 1);
-  const int read = hub_.CountCalls("/imagefacts/image-facts-0");
+  const int read = hub_.CountCalls("/imagefacts/shared-image-facts-0");
   ASSERT_THAT(kube::Run(io_, importer_.Publish()), IsOk());
   EXPECT_TRUE(Known().contains("r.io/second:1"));
-  EXPECT_EQ(hub_.CountCalls("/imagefacts/image-facts-0"), read) << "it has not changed";
+  EXPECT_EQ(hub_.CountCalls("/imagefacts/shared-image-facts-0"), read) << "it has not changed";
 }
 
 TEST_F(MemberFactsTest, AFactThatCountsHardlyLongerIsNoWrite) {

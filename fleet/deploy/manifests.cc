@@ -3,6 +3,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "deploy/tool.h"
@@ -38,6 +39,9 @@ Result<Objects> ObjectsToInstall(const deploy::ManifestSet& set, const std::stri
                                  std::vector<std::string> components) {
   for (const std::string& component : kube::SplitAtCommas(FLAGS_with))
     deploy::AddComponent(component, components);
+  if (std::count(components.begin(), components.end(), kImageFactsComponent) > 0 &&
+      set.file == HubManifests().file)
+    deploy::AddComponent(kImageFactsCrdComponent, components);
   Result<deploy::BuiltImages> built = deploy::FindImages({package}, FLAGS_registry);
   if (!built) return built.error();
   if (built->all_architectures)
@@ -47,10 +51,11 @@ Result<Objects> ObjectsToInstall(const deploy::ManifestSet& set, const std::stri
                                      .components = std::move(components)});
 }
 
-Result<Objects> ObjectsToDelete(const deploy::ManifestSet& set, const std::string& except) {
+Result<Objects> ObjectsToDelete(const deploy::ManifestSet& set, bool crds) {
   std::vector<std::string> components;
   for (const std::string& component : deploy::ShippedComponents(set)) {
-    if (component != except) components.push_back(component);
+    if (component == kImageFactsCrdComponent || (component == kCrdsComponent && !crds)) continue;
+    components.push_back(component);
   }
   return deploy::LoadManifests(
       set, {.ns = FLAGS_namespace, .images = {}, .components = std::move(components)});

@@ -123,7 +123,7 @@ TEST(HubManifestsTest, LimitsAgentsWithoutAnyOption) {
 }
 
 TEST(ObjectsToDeleteTest, CrdsAreKept) {
-  auto objects = ObjectsToDelete(HubManifests(), kCrdsComponent);
+  auto objects = ObjectsToDelete(HubManifests(), /*crds=*/false);
   ASSERT_TRUE(objects) << objects.error();
   bool has_policy = false;
   for (const kube::Unstructured& object : *objects) {
@@ -132,6 +132,18 @@ TEST(ObjectsToDeleteTest, CrdsAreKept) {
     has_policy = has_policy || object.metadata().name() == "multiarch-fleet-accept";
   }
   EXPECT_TRUE(has_policy) << "of the component own-membership";
+}
+
+TEST(ObjectsToDeleteTest, OfTheCrdsThoseThatOnlyAFleetHas) {
+  auto objects = ObjectsToDelete(HubManifests(), /*crds=*/true);
+  ASSERT_TRUE(objects) << objects.error();
+  std::set<std::string> crds;
+  for (const kube::Unstructured& object : *objects) {
+    if (kube::StringAt(object.body(), "kind") == "CustomResourceDefinition")
+      crds.insert(object.metadata().name());
+  }
+  EXPECT_TRUE(crds.contains("managedclusters.cluster.open-cluster-management.io"));
+  EXPECT_FALSE(crds.contains("imagefacts.multiarch.openshift.io"));
 }
 
 }  // namespace

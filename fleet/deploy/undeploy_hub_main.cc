@@ -14,14 +14,15 @@
 
 DEFINE_bool(delete_crds, false,
             "Also deletes the CRDs, and with them all clusters, Placements and decisions. Not on a "
-            "hub of Open Cluster Management.");
+            "hub of Open Cluster Management. ImageFacts stays, which an operator beside the hub "
+            "needs.");
 
 namespace fleet {
 namespace {
 
 // The hub with its namespace; the namespaces of clusters and the rights of their agents stay.
 kube::Async<> UndeployHub(kube::App& app) {
-  auto objects = ObjectsToDelete(HubManifests(), FLAGS_delete_crds ? "" : kCrdsComponent);
+  auto objects = ObjectsToDelete(HubManifests(), FLAGS_delete_crds);
   if (!objects) co_return objects.error();
   auto client = ClientFromFlags(app);
   if (!client) co_return client.error();

@@ -148,7 +148,7 @@ TEST_F(FactCollectorTest, AnObjectThatCannotBeReadKeepsNobodyWaiting) {
 TEST_F(FactCollectorTest, WhatSomebodyElseWritesIsReplaced) {
   Publish("one", {Fact("r.io/one:1", 'a')});
   After(61s);
-  StoreFacts(api_, "hub", "image-facts-0", {Fact("r.io/foreign:1")}, "x");
+  StoreFacts(api_, "hub", "shared-image-facts-0", {Fact("r.io/foreign:1")}, "x");
   Publish("one", {Fact("r.io/one:1", 'a'), Fact("r.io/new:1", 'b')});
   After(121s);
   EXPECT_THAT(Shared(), UnorderedElementsAre("r.io/one:1", "r.io/new:1"));

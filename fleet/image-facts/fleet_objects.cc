@@ -7,11 +7,18 @@ namespace fleet {
 namespace {
 
 bool IsObjectOf(const image_facts::FactLimits& limits, std::string_view name) {
-  std::optional<size_t> number = image_facts::ObjectNumber(name);
+  std::optional<size_t> number = image_facts::ObjectNumber(name, limits.prefix);
   return number && *number < limits.objects;
 }
 
 }  // namespace
+
+std::vector<std::string> SharedNames() {
+  std::vector<std::string> names{std::string(kSharedHead)};
+  for (size_t i = 0; i < kSharedLimits.objects; ++i)
+    names.push_back(image_facts::ObjectName(i, kSharedLimits.prefix));
+  return names;
+}
 
 std::string ToText(const SharedVersions& versions) {
   std::string text;

@@ -20,13 +20,16 @@ inline constexpr image_facts::FactLimits kPublishedLimits{
 inline constexpr image_facts::FactLimits kSharedLimits{.objects = 8,
                                                        .namespace_bytes = 112 * 1024,
                                                        .fresh = std::chrono::seconds(30),
-                                                       .again = std::chrono::minutes(5)};
+                                                       .again = std::chrono::minutes(5),
+                                                       .prefix = "shared-image-facts-"};
 // ImageFacts::configuration of both: what a registry tells everybody depends on no configuration
 // of a cluster.
 inline constexpr std::string_view kFleetConfiguration = "fleet";
 
 // The object that names the shared ones: its `configuration` is the text of SharedVersions.
-inline constexpr std::string_view kSharedHead = "image-facts-shared";
+inline constexpr std::string_view kSharedHead = "shared-image-facts";
+// The names that an agent may read, in any namespace: nobody but the hub writes such objects.
+std::vector<std::string> SharedNames();
 
 // By name, the resourceVersion of each shared object.
 using SharedVersions = std::map<std::string, std::string>;

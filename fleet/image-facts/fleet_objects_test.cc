@@ -7,17 +7,18 @@ namespace fleet {
 namespace {
 
 TEST(FleetObjectsTest, VersionsAreReadFromTheirText) {
-  const SharedVersions versions{{"image-facts-0", "12"}, {"image-facts-7", "9"}};
-  EXPECT_EQ(ToText(versions), "image-facts-0=12 image-facts-7=9");
+  const SharedVersions versions{{"shared-image-facts-0", "12"}, {"shared-image-facts-7", "9"}};
+  EXPECT_EQ(ToText(versions), "shared-image-facts-0=12 shared-image-facts-7=9");
   EXPECT_EQ(SharedVersionsFromText(ToText(versions)), versions);
   EXPECT_EQ(SharedVersionsFromText(""), SharedVersions());
 }
 
 TEST(FleetObjectsTest, OtherNamesAreLeftOut) {
-  EXPECT_EQ(SharedVersionsFromText(" image-facts-8=1  image-facts-1 x=2 image-facts-1=3 "),
-            (SharedVersions{{"image-facts-1", "3"}}));
+  EXPECT_EQ(SharedVersionsFromText(" shared-image-facts-8=1  shared-image-facts-1 x=2 "
+                                   "image-facts-2=4 shared-image-facts-1=3 "),
+            (SharedVersions{{"shared-image-facts-1", "3"}}));
   EXPECT_TRUE(IsPublishedName("image-facts-3"));
-  for (const char* name : {"image-facts-4", "image-facts-shared", "image-facts-03", "", "other"})
+  for (const char* name : {"image-facts-4", "shared-image-facts-0", "image-facts-03", "", "other"})
     EXPECT_FALSE(IsPublishedName(name)) << name;
 }
 

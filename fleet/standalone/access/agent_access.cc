@@ -6,6 +6,8 @@
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/names.h"
 #include "fleet/api/reading.h"
+#include "fleet/image-facts/fleet_objects.h"
+#include "image-facts/image_facts.h"
 
 namespace fleet {
 namespace {
@@ -32,13 +34,24 @@ Json NewObject(const kube::Resource& resource, std::string_view cluster, std::st
   return object;
 }
 
-Json Rule(std::string_view resource, std::string_view cluster, std::vector<std::string> verbs) {
+Json Rule(std::string_view group, std::string_view resource, std::vector<std::string> names,
+          std::vector<std::string> verbs) {
   Json rule;
-  rule["apiGroups"] = Json::array({std::string(kGroup)});
+  rule["apiGroups"] = Json::array({std::string(group)});
   rule["resources"] = Json::array({std::string(resource)});
-  rule["resourceNames"] = Json::array({std::string(cluster)});
+  rule["resourceNames"] = std::move(names);
   rule["verbs"] = std::move(verbs);
   return rule;
+}
+
+// Its own ManagedCluster, and what the hub shares with all members.
+Json Rules(std::string_view cluster) {
+  constexpr kube::Resource kFacts = kube::ResourceOf<image_facts::ImageFacts>::value;
+  const std::vector<std::string> own{std::string(cluster)};
+  return Json::array(
+      {Rule(kGroup, kManagedClusters.plural, own, {"get", "list", "watch"}),
+       Rule(kGroup, std::string(kManagedClusters.plural) + "/status", own, {"patch"}),
+       Rule(kFacts.group, kFacts.plural, SharedNames(), {"get"})});
 }
 
 // Binds the ServiceAccount to the ClusterRole `role`.
@@ -79,9 +92,7 @@ std::vector<Json> AgentAccess(std::string_view cluster) {
   const std::string account(kAgentAccess);
   const std::string role = account + ":" + std::string(cluster);
   Json cluster_role = NewObject(kube::kClusterRoles, cluster, role);
-  cluster_role["rules"] =
-      Json::array({Rule(kManagedClusters.plural, cluster, {"get", "list", "watch"}),
-                   Rule(std::string(kManagedClusters.plural) + "/status", cluster, {"patch"})});
+  cluster_role["rules"] = Rules(cluster);
   std::vector<Json> objects;
   objects.push_back(NewObject(kube::kServiceAccounts, cluster, account));
   objects.push_back(Binding(kube::kRoleBindings, cluster, account, account));

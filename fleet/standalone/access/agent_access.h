@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AgentAccess: the objects on the hub that give access to the agent of one cluster alone: an
-// identity in the cluster's namespace, its rights in that namespace, and the right to publish the
-// status of the ManagedCluster with this name. Pure.
+// identity in the cluster's namespace, its rights in that namespace, the right to publish the
+// status of the ManagedCluster with this name, and to read what the hub shares about images. Pure.
 //
 // The rights in the namespace are the ClusterRole kAgentAccess, which is the same for all clusters
 // and is part of the deployment (fleet/manifests/hub/base/agent_role.yaml).

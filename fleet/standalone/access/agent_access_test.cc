@@ -59,7 +59,12 @@ TEST(AgentAccessTest, ReachesOneNamespaceAndOneManagedCluster) {
       {"apiGroups": ["cluster.open-cluster-management.io"], "resources": ["managedclusters"],
        "resourceNames": ["c1"], "verbs": ["get", "list", "watch"]},
       {"apiGroups": ["cluster.open-cluster-management.io"],
-       "resources": ["managedclusters/status"], "resourceNames": ["c1"], "verbs": ["patch"]}])"));
+       "resources": ["managedclusters/status"], "resourceNames": ["c1"], "verbs": ["patch"]},
+      {"apiGroups": ["multiarch.openshift.io"], "resources": ["imagefacts"],
+       "resourceNames": ["shared-image-facts", "shared-image-facts-0", "shared-image-facts-1",
+                         "shared-image-facts-2", "shared-image-facts-3", "shared-image-facts-4",
+                         "shared-image-facts-5", "shared-image-facts-6", "shared-image-facts-7"],
+       "verbs": ["get"]}])"));
   EXPECT_EQ(objects[3]["metadata"]["name"], "multiarch-fleet-agent:c1");
   EXPECT_EQ(objects[3]["roleRef"], kube::MustParseJson(R"({"apiGroup": "rbac.authorization.k8s.io",
       "kind": "ClusterRole", "name": "multiarch-fleet-agent:c1"})"));

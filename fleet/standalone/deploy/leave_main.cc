@@ -18,7 +18,7 @@ namespace fleet {
 namespace {
 
 kube::Async<> LeaveFromFlags(kube::App& app) {
-  auto objects = ObjectsToDelete(AgentManifests(), "");
+  auto objects = ObjectsToDelete(AgentManifests(), /*crds=*/false);
   if (!objects) co_return objects.error();
   auto name = MemberName();
   if (!name) co_return name.error();

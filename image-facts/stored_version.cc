@@ -5,10 +5,7 @@ namespace image_facts {
 
 kube::Result<StoredVersion> StoredVersion::FromJson(kube::Json object) {
   StoredVersion stored;
-  const kube::meta::ObjectMeta metadata = kube::MetadataFromJson(object);
-  stored.metadata_.set_name(metadata.name());
-  stored.metadata_.set_namespace_(metadata.namespace_());
-  stored.metadata_.set_resource_version(metadata.resource_version());
+  stored.metadata_ = Metadata(kube::MetadataFromJson(object));
   return stored;
 }
 

@@ -13,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -23,10 +24,12 @@
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/store_decisions.h"
+#include "fleet/image-facts/fact_collector.h"
 #include "fleet/rollout/controller/rollouts.h"
 #include "fleet/standalone/access/agent_access.h"
 #include "fleet/standalone/membership/membership.h"
 #include "fleet/testing/make_object.h"
+#include "image-facts/testing/make_facts.h"
 #include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
@@ -48,6 +51,8 @@ constexpr size_t kBetweenWatches = 32 * kMiB;
 
 constexpr size_t kClusters = kClusterBudget.objects;
 constexpr size_t kTenants = 50;
+// More than have room for what they publish.
+constexpr size_t kTrusted = 20;
 
 std::string Cluster(size_t number) { return "cluster-" + std::to_string(number); }
 std::string Tenant(size_t number) { return "tenant-" + std::to_string(number % kTenants); }
@@ -155,6 +160,30 @@ Json NamespaceObject(size_t number) {
   return ns;
 }
 
+// Without its facts, as the hub watches it.
+Json FactsObject(size_t number) {
+  Json object;
+  object["metadata"] = {{"name", image_facts::ObjectName(number % 4)},
+                        {"namespace", Cluster(number / 4)},
+                        {"annotations", {{"a", std::string(2000, 'a')}}}};
+  return object;
+}
+
+// Whose facts are different from those of all other objects.
+image_facts::ImageFacts FactsOf(const std::string& path) {
+  image_facts::ImageFacts object;
+  object.mutable_metadata()->set_resource_version("1");
+  const std::string owner = std::to_string(std::hash<std::string>()(path));
+  for (size_t i = 0; i < image_facts::kMaxFactsPerObject; ++i) {
+    const std::string name = owner + std::to_string(i);
+    std::string digest = "sha256:" + std::string(64 - name.size(), '0') + name;
+    object.facts.push_back({"r.io/team/application-" + name + "@" + digest, digest,
+                            image_facts::OnLinux({"amd64"}),
+                            image_facts::Seconds(std::chrono::seconds(0))});
+  }
+  return object;
+}
+
 struct Kind {
   size_t objects;
   std::function<Json(size_t number)> make;
@@ -172,6 +201,7 @@ std::map<std::string, Kind> AllKinds() {
       {"placementdecisions", {kDecisionBudget.objects + 500, DecisionObject}},
       {"fleetpodplacements", {kFleetBudget.objects + 50, FleetObject}},
       {"podplacementworks", {kMaxWorks, WorkObject}},
+      {"imagefacts", {kClusters * 4, FactsObject}},
       {"namespaces", {kClusters, NamespaceObject}}};
   for (size_t part = 0; part < kAgentAccessResources.size(); ++part) {
     kinds[std::string(kAgentAccessResources[part].plural)] = {
@@ -210,8 +240,13 @@ class MadeUpObjects final : public kube::WatchStream {
 
 class FullHub final : public kube::Client {
  public:
-  kube::Async<kube::ApiResponse> Call(kube::ApiRequest) override {
-    co_return kube::Error::Unavailable("watches only");
+  kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
+    if (request.target.find("/imagefacts/") == std::string::npos)
+      co_return kube::Error::Unavailable("only watches and what members publish");
+    ++facts_read_;
+    kube::ApiResponse response{.status = 200, .content_type = "application/json"};
+    response.body = kube::DumpJson(FactsOf(request.target).ToJson());
+    co_return response;
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
     std::string path = request.target.substr(0, request.target.find('?'));
@@ -221,8 +256,11 @@ class FullHub final : public kube::Client {
     co_return stream;
   }
 
+  size_t facts_read() const { return facts_read_; }
+
  private:
   std::map<std::string, Kind> kinds_ = AllKinds();
+  size_t facts_read_ = 0;
 };
 
 size_t ResidentBytes() {
@@ -249,6 +287,12 @@ TEST(FullBudgets, LeaveRoomInTheHub) {
   StoreDecisions decisions(store, watch);
   Rollouts rollouts({client, clock, events, decisions}, 8);
   Membership membership(client, clock, {.hub_namespace = "hub"});
+  std::set<std::string> trusted;
+  for (size_t i = 0; i < kTrusted; ++i) trusted.insert(Cluster(i));
+  FactCollector facts(client, clock, events,
+                      {.hub_namespace = "hub", .is_trusted = [&](const std::string& cluster) {
+                         return trusted.contains(cluster);
+                       }});
 
   auto run_until = [&](const char* what, const std::function<bool()>& done) {
     while (!done()) ASSERT_GT(io.poll_one(), 0u) << what;
@@ -265,7 +309,8 @@ TEST(FullBudgets, LeaveRoomInTheHub) {
     size_t known = membership.CountAvailable().available;
     return known == kClusters + 500;
   });
-
+  facts.Start(tasks);
+  run_until("with image facts", [&] { return client.facts_read() == kTrusted * 4; });
   io.poll();
 
   // They are full.

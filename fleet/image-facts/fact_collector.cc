@@ -72,7 +72,7 @@ boost::asio::awaitable<void> FactCollector::Run() {
 FactCollector::Versions FactCollector::Published() const {
   Versions published;
   versions_.ForEach([&](const image_facts::StoredVersion& object) {
-    const kube::meta::ObjectMeta& metadata = object.metadata();
+    const image_facts::StoredVersion::Metadata& metadata = object.metadata();
     if (!IsPublishedName(metadata.name())) return;
     if (metadata.namespace_() == options_.hub_namespace) return;
     if (options_.is_trusted(metadata.namespace_()))

@@ -15,11 +15,15 @@
 #include <string>
 #include <string_view>
 
+#include "kube/base/clock.h"
 #include "placement/platforms.h"
 
 namespace image_facts {
 
 using Seconds = std::chrono::sys_seconds;
+inline Seconds SecondsNow(const kube::Clock& clock) {
+  return std::chrono::floor<std::chrono::seconds>(clock.WallNow());
+}
 
 // A longer name is not a fact: no container runtime accepts it.
 inline constexpr size_t kMaxImageName = 512;

@@ -44,4 +44,16 @@ Async<> StoredObjects::Write(ImageFacts object) {
   co_return written.error().Prefix("write ImageFacts " + name);
 }
 
+Async<bool> StoredObjects::WriteDue(FactBook& book, kube::Clock& clock) {
+  co_await kube::IgnoreCancellation();
+  std::optional<ImageFacts> object = book.TakeDue(clock.Now());
+  if (!object) co_return false;
+  if (owner_) *object->mutable_metadata()->add_owner_references() = *owner_;
+  const std::string name = object->metadata().name();
+  Result<> written = co_await Write(std::move(*object));
+  if (written) co_return true;
+  book.Retry(name, clock.Now());
+  co_return written.error();
+}
+
 }  // namespace image_facts

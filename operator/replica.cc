@@ -71,11 +71,16 @@ Async<> Replica::Operate() {
     Result<> waited = co_await teardown_due_.Wait();
     kube::IgnoreError(waited, "the loop asks whether the program stops");
   }
+  if (!teardown_.due()) {
+    // The watch may be behind, and this process may end because its namespace is deleted.
+    co_await kube::ForgetCancellation();
+    co_await teardown_.Ask();
+  }
   if (!teardown_.due()) co_return Ok();
 
   Result<> stopped = co_await program_.work().Stop(program_.clock(), kStopLeadingWithin);
   LOG_IF(WARNING, !stopped) << stopped.error();
-  Result<> torn_down = co_await teardown_.Run();
+  Result<> torn_down = co_await teardown_.Run(/*last=*/program_.app().stopping());
   LOG_IF(WARNING, !torn_down) << "teardown: " << torn_down.error();
   co_await program_.app().WaitForStop();
   co_return Ok();

@@ -38,7 +38,7 @@ Async<kube::Duration> FactImporter::Publish() {
 }
 
 Async<std::vector<ImageFact>> FactImporter::Read(const SharedVersions& versions) {
-  const auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  const auto now = image_facts::SecondsNow(clock_);
   std::vector<ImageFact> facts;
   for (const auto& [name, version] : versions) {
     if (auto before = imported_.find(name); before != imported_.end() && before->second == version)

@@ -25,10 +25,6 @@ FactPublisher::FactPublisher(kube::Client& hub, kube::Client& member, kube::Cloc
       published_(hub, std::move(cluster)),
       book_(kPublishedLimits) {}
 
-image_facts::Seconds FactPublisher::Now() const {
-  return std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
-}
-
 Async<kube::Duration> FactPublisher::Publish() {
   if (!published_.loaded()) {
     Result<> loaded = co_await Load();
@@ -36,14 +32,10 @@ Async<kube::Duration> FactPublisher::Publish() {
   }
   Result<> collected = co_await Collect();
   if (!collected) co_return collected.error().Prefix("member");
-  DropStale(book_, Now(), clock_.Now() + kPublishedLimits.again);
-  while (std::optional<ImageFacts> object = book_.TakeDue(clock_.Now())) {
-    const std::string name = object->metadata().name();
-    Result<> written = co_await published_.Write(std::move(*object));
-    if (written) continue;
-    book_.Retry(name, clock_.Now());
-    co_return written.error().Prefix("hub");
-  }
+  DropStale(book_, image_facts::SecondsNow(clock_), clock_.Now() + kPublishedLimits.again);
+  Result<bool> wrote = true;
+  while (wrote && *wrote) wrote = co_await published_.WriteDue(book_, clock_);
+  if (!wrote) co_return wrote.error().Prefix("hub");
   co_return kEvery;
 }
 
@@ -70,7 +62,8 @@ Async<> FactPublisher::Collect() {
     if (IsNotFound(object)) continue;
     if (!object) co_return object.error();
     for (ImageFact& fact : object->facts) {
-      if (MayBeShared(fact, Now())) AddNewer(book_, std::move(fact), "", clock_.Now());
+      if (MayBeShared(fact, image_facts::SecondsNow(clock_)))
+        AddNewer(book_, std::move(fact), "", clock_.Now());
     }
     read_[name] = object->metadata().resource_version();
   }

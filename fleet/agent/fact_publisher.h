@@ -35,7 +35,6 @@ class FactPublisher final : public Publisher {
   kube::Async<> Load();
   // Adds what is new in the member.
   kube::Async<> Collect();
-  image_facts::Seconds Now() const;
 
   kube::Client& member_;
   kube::MetadataLists member_metadata_;

@@ -34,8 +34,7 @@ using testing::UnorderedElementsAre;
 class MemberFactsTest : public testing::Test {
  protected:
   ImageFact Fact(const std::string& image, char digest = 'a', std::chrono::seconds age = 0s) {
-    return {image, DigestOf(digest), OnLinux({"amd64"}),
-            std::chrono::floor<std::chrono::seconds>(clock_.WallNow()) - age};
+    return {image, DigestOf(digest), OnLinux({"amd64"}), image_facts::SecondsNow(clock_) - age};
   }
   static std::set<std::string> In(kube::FakeApiServer& api, const std::string& ns, size_t objects) {
     std::set<std::string> images;

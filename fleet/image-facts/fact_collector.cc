@@ -107,7 +107,7 @@ Async<> FactCollector::Pass() {
       continue;
     }
     if (!object) co_return object.error().Prefix("read those of " + key.ns);
-    const auto wall = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+    const auto wall = image_facts::SecondsNow(clock_);
     Report(facts_.Add(key.ns, *object, clock_.Now(), wall));
     read_[key] = version;
   }
@@ -142,14 +142,11 @@ Async<> FactCollector::Write() {
       book.Restore(object, clock_.Now());
     }
   }
-  const auto wall = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  const auto wall = image_facts::SecondsNow(clock_);
   DropStale(book, wall, clock_.Now() + kSharedLimits.again);
-  std::optional<ImageFacts> object = book.TakeDue(clock_.Now());
-  if (!object) co_return kube::Ok();
-  const std::string name = object->metadata().name();
-  Result<> written = co_await shared_.Write(std::move(*object));
-  if (!written) book.Retry(name, clock_.Now());
-  co_return written;
+  Result<bool> wrote = co_await shared_.WriteDue(book, clock_);
+  if (!wrote) co_return wrote.error();
+  co_return kube::Ok();
 }
 
 Async<> FactCollector::WriteHead() {

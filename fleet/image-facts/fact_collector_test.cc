@@ -57,8 +57,7 @@ class FactCollectorTest : public testing::Test {
 
   ImageFact Fact(const std::string& image, char digest = 'a',
                  const placement::ArchitectureSet& runs_on = {"amd64"}) {
-    return {image, DigestOf(digest), OnLinux(runs_on),
-            std::chrono::floor<std::chrono::seconds>(clock_.WallNow())};
+    return {image, DigestOf(digest), OnLinux(runs_on), image_facts::SecondsNow(clock_)};
   }
   void Publish(const std::string& cluster, std::vector<ImageFact> facts,
                const std::string& name = "image-facts-0") {

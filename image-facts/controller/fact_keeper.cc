@@ -38,6 +38,16 @@ PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
           .images = {{.reference = item.image, .always_pull = true}}};
 }
 
+kube::meta::OwnerReference OwnedByConfig(const std::string& uid) {
+  constexpr kube::Resource kOwner = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+  kube::meta::OwnerReference owner;
+  owner.set_api_version(kOwner.ApiVersion());
+  owner.set_kind(std::string(kOwner.kind));
+  owner.set_name(std::string(api::kClusterConfigName));
+  owner.set_uid(uid);
+  return owner;
+}
+
 }  // namespace
 
 FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
@@ -67,13 +77,10 @@ void FactKeeper::Start(kube::TaskGroup& tasks) {
   tasks.Spawn("image-facts-refresh", Refresh());
 }
 
-Seconds FactKeeper::Now() const {
-  return std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
-}
-
 void FactKeeper::Follow(const api::ClusterPodPlacementConfig* config) {
   bool exists = config != nullptr && !config->metadata().has_deletion_timestamp();
   owner_ = exists ? config->metadata().uid() : "";
+  objects_.SetOwner(OwnedByConfig(owner_));
   places_ = exists && AllowsPlacing(*config);
   if (!places_) plan_.Clear();
   EnsureAnObject();
@@ -119,14 +126,11 @@ Async<> FactKeeper::DoNext() {
     Result<> waited = co_await changed_.Wait();
     if (!waited) co_return waited;
   }
-  Result<> done = kube::Ok();
-  if (!objects_.loaded()) {
-    done = co_await Load();
-    co_return done;
-  }
-  std::optional<ImageFacts> object = book_.TakeDue(clock_.Now());
-  if (object) done = co_await Write(std::move(*object));
-  co_return done;
+  if (!objects_.loaded()) co_return co_await Load();
+  Result<bool> wrote = co_await objects_.WriteDue(book_, clock_);
+  if (!wrote) co_return wrote.error();
+  if (*wrote) metrics_.writes.Increment();
+  co_return kube::Ok();
 }
 
 Async<> FactKeeper::Load() {
@@ -182,7 +186,7 @@ void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
             [](const ImageFact* a, const ImageFact* b) { return a->read < b->read; });
   for (const ImageFact* fact : facts) {
     // An earlier leader's clock may be ahead.
-    std::chrono::seconds age = std::max(Now() - fact->read, std::chrono::seconds(0));
+    std::chrono::seconds age = std::max(SecondsNow(clock_) - fact->read, std::chrono::seconds(0));
     plan_.Read({fact->image, fact->scope}, clock_.Now() - age);
     // The inspector reads these with credentials, which are not known here.
     if (!fact->scope.empty()) continue;
@@ -203,11 +207,12 @@ void FactKeeper::OnLearned(inspection::Learned image) {
     scope = kWholeCluster;
   }
   auto age = std::chrono::ceil<std::chrono::seconds>(clock_.Now() - image.read);
-  Learned learned{.fact = {std::move(image.answer.image), std::move(image.answer.digest),
-                           std::move(image.answer.platforms), Now() - age, std::move(scope)},
-                  .ns = pod.ns,
-                  .always_pull = image.always_pull,
-                  .used = !pod.pod.empty()};
+  Learned learned{
+      .fact = {std::move(image.answer.image), std::move(image.answer.digest),
+               std::move(image.answer.platforms), SecondsNow(clock_) - age, std::move(scope)},
+      .ns = pod.ns,
+      .always_pull = image.always_pull,
+      .used = !pod.pod.empty()};
   if (restored_) {
     Learn(std::move(learned));
   } else if (early_.size() < kMaxEarly) {
@@ -234,25 +239,6 @@ void FactKeeper::Learn(Learned learned) {
   const bool is_sooner = learned.used && plan_.Use(name, learned.ns, learned.always_pull, now);
   plan_.Read(name, now);
   if (is_sooner) plan_changed_.NotifyAll();
-}
-
-Async<> FactKeeper::Write(ImageFacts object) {
-  co_await kube::IgnoreCancellation();
-  kube::meta::ObjectMeta& metadata = *object.mutable_metadata();
-  std::string name = metadata.name();
-  kube::meta::OwnerReference& owner = *metadata.add_owner_references();
-  constexpr kube::Resource kOwner = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
-  owner.set_api_version(kOwner.ApiVersion());
-  owner.set_kind(std::string(kOwner.kind));
-  owner.set_name(std::string(api::kClusterConfigName));
-  owner.set_uid(owner_);
-  Result<> written = co_await objects_.Write(std::move(object));
-  if (written) {
-    metrics_.writes.Increment();
-  } else {
-    book_.Retry(name, clock_.Now());
-  }
-  co_return written;
 }
 
 void FactKeeper::UpdateMetrics() {

@@ -81,9 +81,7 @@ class FactKeeper final : public cluster_controller::TermFeature {
   void OnLearned(inspection::Learned image);
   void OnConfigured();
   void Learn(Learned learned);
-  kube::Async<> Write(ImageFacts object);
   void UpdateMetrics();
-  Seconds Now() const;
 
   kube::Clock& clock_;
   inspection::ImageInspector& images_;

@@ -351,7 +351,7 @@ TEST_F(FactKeeperTest, WhatTheCacheKnowsHasTheTimeOfItsAnswer) {
   inspection::Learned image = Image("r.io/a:1");
   image.read = clock_.Now() - 40s;
   Learn(std::move(image));
-  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  auto now = SecondsNow(clock_);
   ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
   EXPECT_EQ(api_.List<ImageFacts>()[0].facts[0].read, now - 40s);
 }
@@ -398,7 +398,7 @@ TEST_F(FactKeeperTest, WhatSomebodyElseHasReadNeedNotBeAskedForSoon) {
   ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
   ImageFacts object = api_.List<ImageFacts>()[0];
   ASSERT_THAT(object.facts, SizeIs(1));
-  object.facts[0].read = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  object.facts[0].read = SecondsNow(clock_);
   api_.Update(object);
   kube::Drain(io_);
   Advance(kTagPace.every * 3 / 4);
@@ -421,7 +421,7 @@ TEST_F(FactKeeperTest, AnAnswerInTheBackgroundIsWrittenBeforeTheFactEnds) {
   Learn(std::move(again));
   Advance(kWriteInterval);
   ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
-  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  auto now = SecondsNow(clock_);
   EXPECT_LE(now - api_.List<ImageFacts>()[0].facts[0].read, 2 * kWriteInterval);
 }
 

@@ -63,7 +63,7 @@ boost::asio::awaitable<void> HotImages::Follow() {
 }
 
 bool HotImages::Counts(const NamedFact& fact) const {
-  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  auto now = SecondsNow(clock_);
   if (fact.read > now + kClockSkew) return false;
   std::optional<std::chrono::seconds> lifetime = LifetimeOf({fact.image, fact.scope});
   return !lifetime || now - fact.read < *lifetime - kTakenOffBefore;

@@ -38,7 +38,7 @@ class HotImagesTest : public testing::Test {
 
   ImageFact Fact(std::string image, std::chrono::seconds age = 0s,
                  const std::string& architecture = "amd64") {
-    auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+    auto now = SecondsNow(clock_);
     return {std::move(image), kDigest, OnLinux({architecture}), now - age};
   }
   void Store(const std::string& name, std::vector<ImageFact> facts,

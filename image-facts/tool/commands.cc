@@ -24,10 +24,6 @@ using kube::Result;
 // Writes that met one of the cluster controller are made again, from what is stored then.
 constexpr int kAttempts = 10;
 
-Seconds Now(kube::Clock& clock) {
-  return std::chrono::floor<std::chrono::seconds>(clock.WallNow());
-}
-
 std::string PodsOf(const std::string& scope) {
   if (scope.empty()) return "all pods";
   if (scope == kWholeCluster) return "all pods, by the credentials of the cluster";
@@ -67,7 +63,7 @@ Async<std::string> Show(kube::Client& client, kube::Clock& clock, std::string ns
   std::string text;
   for (const ImageFacts& object : *stored) {
     for (const ImageFact& fact : object.facts)
-      if (fact.image == name) text += Describe(fact, Now(clock) - fact.read);
+      if (fact.image == name) text += Describe(fact, SecondsNow(clock) - fact.read);
   }
   if (text.empty()) co_return Error::NotFound("nothing is known of " + name);
   co_return text;
@@ -87,7 +83,7 @@ Async<std::string> Import(kube::Client& client, kube::Clock& clock, std::string 
   Result<std::vector<ImageFact>> facts = FromExport(*text);
   if (!facts) co_return facts.error();
   // The clock of the other cluster may be ahead.
-  for (ImageFact& fact : *facts) fact.read = std::min(fact.read, Now(clock));
+  for (ImageFact& fact : *facts) fact.read = std::min(fact.read, SecondsNow(clock));
   StoredObjects objects(client, std::move(ns));
   size_t added = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {

@@ -42,7 +42,7 @@ FactWatch::Found FactWatch::Find(const FactUse& use, const std::string& configur
     if (fact && (!newest || newest->read < fact->read)) newest = std::move(fact);
   });
   if (!newest) return NotKnown::kNeverRead;
-  auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+  auto now = SecondsNow(clock_);
   if (newest->read > now + kClockSkew) return NotKnown::kNotCurrent;
   std::optional<std::chrono::seconds> lifetime = LifetimeOf(use);
   if (lifetime && now - newest->read >= *lifetime) return NotKnown::kTooOld;

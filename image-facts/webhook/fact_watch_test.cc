@@ -43,7 +43,7 @@ class FactWatchTest : public testing::Test {
 
   // An image for linux on `architectures`, read `age` ago.
   ImageFact Fact(std::string image, ArchitectureSet architectures, std::chrono::seconds age = 0s) {
-    auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+    auto now = SecondsNow(clock_);
     return {std::move(image), kDigest, OnLinux(architectures), now - age};
   }
   void Store(const std::string& name, std::vector<ImageFact> facts,

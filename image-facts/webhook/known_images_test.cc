@@ -43,7 +43,7 @@ class KnownImagesTest : public testing::Test {
     both.platforms = {{"linux", "amd64"}, {"linux", "arm64"}};
     placement::ImagePlatforms level = both;
     level.platforms[0].amd64_level = 3;
-    auto now = std::chrono::floor<std::chrono::seconds>(clock_.WallNow());
+    auto now = SecondsNow(clock_);
     const std::string digest = "sha256:" + std::string(64, 'a');
     facts.facts = {
         {"r.io/both:1", digest, std::make_shared<const placement::ImagePlatforms>(both), now},

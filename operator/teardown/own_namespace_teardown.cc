@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <utility>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
@@ -26,24 +27,46 @@ OwnNamespaceTeardown::OwnNamespaceTeardown(kube::Client& client, kube::Clock& cl
                                            OwnNamespaceTeardownTiming timing)
     : client_(client),
       clock_(clock),
+      ns_(std::move(ns)),
       timing_(timing),
       namespace_(client, clock,
-                 {.field_selector = "metadata.name=" + ns, .resource = kube::kNamespaces}) {
+                 {.field_selector = "metadata.name=" + ns_,
+                  .resource = kube::kNamespaces,
+                  .backoff = {.cap = timing.watch_again}}) {
   namespace_.OnEvent([this](kube::EventType, const Unstructured& object) {
-    if (due_ || !object.metadata().has_deletion_timestamp()) return;
-    LOG(WARNING) << "the operator's namespace is being deleted: all pods are ungated";
-    due_ = true;
-    if (on_due_) on_due_();
+    if (object.metadata().has_deletion_timestamp()) Due();
   });
+}
+
+void OwnNamespaceTeardown::Due() {
+  if (due_) return;
+  LOG(WARNING) << "the operator's namespace is being deleted: all pods are ungated";
+  due_ = true;
+  if (on_due_) on_due_();
 }
 
 boost::asio::awaitable<void> OwnNamespaceTeardown::Watch() { return namespace_.Run(); }
 
-Async<> OwnNamespaceTeardown::Run() {
+boost::asio::awaitable<void> OwnNamespaceTeardown::Ask() {
+  co_await kube::IgnoreCancellation();
+  kube::ApiRequest request{.target = kube::kNamespaces.Path("", ns_), .timeout = timing_.ask};
+  Result<kube::ApiResponse> answer = co_await client_.Call(std::move(request));
+  if (IsNotFound(answer)) {
+    Due();
+    co_return;
+  }
+  Result<kube::Json> stored = kube::Error::Internal("not read");
+  if (answer) stored = kube::ParseJson(answer->body);
+  if (stored && !kube::StringAt(*stored, "metadata.deletionTimestamp").empty()) Due();
+  LOG_IF(WARNING, !answer) << "whether the operator's namespace is being deleted is not known: "
+                           << answer.error();
+}
+
+Async<> OwnNamespaceTeardown::Run(bool last) {
   co_await kube::IgnoreCancellation();
   kube::TimePoint begin = clock_.Now();
   kube::TimePoint stopped = begin;
-  bool cancelled = false;
+  bool cancelled = last;
   while (true) {
     kube::TimePoint pass_began = clock_.Now();
     Result<Found> found = co_await Pass(cancelled || pass_began >= begin + timing_.drain);

@@ -6,7 +6,9 @@
 //   teardown.OnDue([&] { ... });  // stop leading: no object may be created any more
 //   tasks.Spawn("own-namespace", teardown.Watch());
 //   ...
-//   if (teardown.due()) co_await teardown.Run();
+//   // SIGTERM
+//   co_await teardown.Ask();
+//   if (teardown.due()) co_await teardown.Run(/*last=*/true);
 //
 // The content of a namespace is deleted in no order, some seconds after the namespace was marked
 // for deletion. All permissions, tokens and controllers exist until then. In that time the webhook
@@ -44,6 +46,9 @@ struct OwnNamespaceTeardownTiming {
   std::chrono::milliseconds poll{250};
   std::chrono::milliseconds soon{10'000};
   std::chrono::milliseconds late_poll{2'000};
+  // The longest delay of the watch after errors: there are a few seconds in all.
+  std::chrono::milliseconds watch_again{1'000};
+  std::chrono::milliseconds ask{2'000};
 };
 
 class OwnNamespaceTeardown {
@@ -57,13 +62,18 @@ class OwnNamespaceTeardown {
   // Watches the namespace until cancelled.
   boost::asio::awaitable<void> Watch();
   bool due() const { return due_; }
+  // Asks whether the namespace is being deleted, for a process that ends: its watch may be behind.
+  // Takes `ask` at most; an error is logged.
+  boost::asio::awaitable<void> Ask();
 
-  // Returns when no pod is gated and none can be gated any more, or after `give_up` with a log
-  // line. Errors of the API server are logged and retried. When cancelled, ungates all pods at once
-  // and returns the errors of that.
-  kube::Async<> Run();
+  // `last`: for a process that ends: ungates all pods at once. Otherwise, returns when no pod is
+  // gated and none can be gated any more, or after `give_up` with a log line. Errors of the API
+  // server are logged and retried. When cancelled, ungates all pods at once and returns the errors
+  // of that.
+  kube::Async<> Run(bool last = false);
 
  private:
+  void Due();
   // What a pass found.
   struct Found {
     // Something that gates pods.
@@ -83,6 +93,7 @@ class OwnNamespaceTeardown {
 
   kube::Client& client_;
   kube::Clock& clock_;
+  std::string ns_;
   OwnNamespaceTeardownTiming timing_;
   kube::Informer<kube::Unstructured> namespace_;
   std::function<void()> on_due_;

@@ -73,10 +73,10 @@ class OwnNamespaceTeardownTest : public testing::Test {
     return api_.Get<Pod>({"ns", name})->spec().scheduling_gates_size() > 0;
   }
 
-  void Run() { tasks_.Spawn("teardown", RunInTask()); }
-  boost::asio::awaitable<void> RunInTask() {
+  void Run(bool last = false) { tasks_.Spawn("teardown", RunInTask(last)); }
+  boost::asio::awaitable<void> RunInTask(bool last) {
     co_await kube::IgnoreCancellation();
-    result_ = co_await teardown_.Run();
+    result_ = co_await teardown_.Run(last);
   }
   void Pass(std::chrono::milliseconds time) {
     kube::Drain(io_);
@@ -101,6 +101,39 @@ TEST_F(OwnNamespaceTeardownTest, IsDueWhenItsOwnNamespaceIsDeleted) {
   DeleteNamespace("ops");
   EXPECT_TRUE(teardown_.due());
   EXPECT_EQ(due_calls_, 1);
+}
+
+// The process has a few seconds once its namespace is being deleted.
+TEST_F(OwnNamespaceTeardownTest, AfterAnOutageTheWatchIsSoonBack) {
+  api_.Stop();
+  Pass(80s);
+  DeleteNamespace("ops");
+  api_.Start();
+  Pass(1200ms);
+  EXPECT_TRUE(teardown_.due());
+}
+
+TEST_F(OwnNamespaceTeardownTest, AProcessThatEndsAsksForItself) {
+  auto ask = [&] {
+    tasks_.Spawn("ask", teardown_.Ask());
+    kube::Drain(io_);
+  };
+  ask();
+  EXPECT_FALSE(teardown_.due());
+  api_.Stop();
+  Pass(10s);
+  DeleteNamespace("ops");
+  ask();
+  EXPECT_FALSE(teardown_.due()) << "no answer";
+  api_.Start();
+  ask();
+  EXPECT_TRUE(teardown_.due());
+
+  CreateGated("web", {api::kClusterGate, api::kLocalGate});
+  Run(/*last=*/true);
+  kube::Drain(io_);
+  EXPECT_FALSE(IsGated("web"));
+  EXPECT_TRUE(result_);
 }
 
 TEST_F(OwnNamespaceTeardownTest, NoPolicyGatesPodsAnyMore) {

@@ -97,11 +97,16 @@ class Replica {
       Result<> waited = co_await teardown_due_.Wait();
       kube::IgnoreError(waited, "the loop asks whether the program stops");
     }
+    if (!teardown_.due()) {
+      // The watch may be behind, and this process may end because its namespace is deleted.
+      co_await kube::ForgetCancellation();
+      co_await teardown_.Ask();
+    }
     if (!teardown_.due()) co_return Ok();
 
     Result<> stopped = co_await work_.Stop(life_.clock(), kStopLeadingWithin);
     LOG_IF(WARNING, !stopped) << stopped.error();
-    Result<> torn_down = co_await teardown_.Run();
+    Result<> torn_down = co_await teardown_.Run(/*last=*/life_.app().stopping());
     LOG_IF(WARNING, !torn_down) << "teardown: " << torn_down.error();
     co_await life_.app().WaitForStop();
     co_return Ok();

@@ -6,8 +6,10 @@
                          PAGE by a table, and writes the plot to reliability/chaos.svg beside PAGE
 """
 
+import collections
 import json
 import os
+import re
 import sys
 from xml.sax.saxutils import escape
 
@@ -56,8 +58,11 @@ def counts_table(report):
     rows.append(["longest wait of a pod", f"{duration(report['waits']['longest_seconds'])}"])
     rows.append(["after the last fault, until all programs work and no pod is gated",
                  duration(report["quiet_after_seconds"])])
+    reasons = collections.Counter()
+    for reason, count in report["not_judged"].items():
+        reasons[re.sub(r": \d+ \(\d+\)$", "", reason)] += count  # the versions of a gap
     rows += [[f"a part not judged: {reason}", f"{count:,}"]
-             for reason, count in sorted(report["not_judged"].items())]
+             for reason, count in sorted(reasons.items())]
     rows.append(["**violations**", f"**{len(report['violations'])}**"])
     return table(["of the run", ""], rows)
 

@@ -25,7 +25,8 @@ REPORT = {
     "kinds": [kind("API <cut>", 3, 20, 6.3), kind("clock", 0, 0, 0, {"PermissionDenied": 2})],
     "faults": [], "counts": {"pods": 5250, "configs": 12},
     "waits": waits(5000, 6.3), "waits_without_fault": waits(400, 0.25),
-    "quiet_after_seconds": 2.5, "violations": [], "not_judged": {"no writer": 3},
+    "quiet_after_seconds": 2.5, "violations": [],
+    "not_judged": {"no writer": 3, "a gap: too old: 983 (984)": 2, "a gap: too old: 7 (9)": 4},
 }
 
 
@@ -43,6 +44,7 @@ class PageTest(unittest.TestCase):
         text = page.counts_table(REPORT)
         self.assertIn("5,250", text)
         self.assertIn("a part not judged: no writer", text)
+        self.assertRegex(text, r"a part not judged: a gap: too old +\| 6 ")
         self.assertIn("**0**", text.splitlines()[-1])
         broken = dict(REPORT, violations=["I1 pods a/b"])
         self.assertIn("**1**", page.counts_table(broken).splitlines()[-1])

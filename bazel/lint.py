@@ -74,6 +74,7 @@ ALLOWED = {
     },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
+    "plugin": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},
 }
 

@@ -210,6 +210,10 @@ Result<bool> FakeObject::MatchesFields(std::string_view selector) const {
       value = pod.spec().node_name();
     } else if (kind() == "Pod" && term.key == "status.phase") {
       value = pod.status().phase();
+    } else if (kind() == "Event" && term.key == "involvedObject.uid") {
+      core::Event event;
+      event.ParseFromString(*content_->bytes);
+      value = event.involved_object().uid();
     } else {
       return Error::FromHttpStatus(400, "BadRequest", "field label not supported: " + term.key);
     }

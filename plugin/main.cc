@@ -5,6 +5,7 @@
 #include <gflags/gflags.h>
 
 #include <iostream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +17,10 @@
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "plugin/command_line.h"
-#include "plugin/pod/read_pod.h"
 #include "plugin/pod/why_pod.h"
+#include "plugin/read/read_pod.h"
+#include "plugin/read/read_workload.h"
+#include "plugin/workload/why_workload.h"
 
 DEFINE_string(kubeconfig, "",
               "Path of a kubeconfig file; empty: $KUBECONFIG, else ~/.kube/config.");
@@ -36,9 +39,18 @@ using kube::Error;
 using kube::Result;
 
 constexpr std::string_view kName = "kubectl-placement";
-constexpr std::string_view kUsage = "kubectl placement why pod NAME [flags]";
+constexpr std::string_view kUsage =
+    "kubectl placement why pod|deployment|statefulset|daemonset|job NAME [flags]";
 
-Async<> WhyPodCommand(kube::App& app, std::string name) {
+// Prints an answer, as --output says.
+void Print(const std::string& text, const kube::Json& json) {
+  std::cout << (FLAGS_output == "json" ? kube::PrettyJson(json) + "\n" : text);
+}
+
+Async<> Why(kube::App& app, std::string kind, std::string name) {
+  const bool is_pod = kind == "pod" || kind == "pods" || kind == "po";
+  const std::optional<kube::Resource> workload = FindWorkloadKind(kind);
+  if (!is_pod && !workload) co_return Error::Invalid("of pods and workloads, not of " + kind);
   Result<kube::ClientConfig> config =
       kube::LoadKubeconfig(deploy::KubeconfigPath(FLAGS_kubeconfig), FLAGS_context);
   if (!config) co_return config.error();
@@ -48,17 +60,31 @@ Async<> WhyPodCommand(kube::App& app, std::string name) {
                                 {.user_agent = api::UserAgent(kName)});
   if (!client) co_return client.error();
   kube::ObjectKey key{std::move(ns), std::move(name)};
-  Result<PodEvidence> evidence = co_await ReadPod(**client, app.clock(), std::move(key));
-  if (!evidence) co_return evidence.error();
-  std::cout << (FLAGS_output == "json" ? kube::PrettyJson(WhyPodAsJson(*evidence)) + "\n"
-                                       : WhyPod(*evidence));
+  if (is_pod) {
+    Result<PodEvidence> evidence = co_await ReadPod(**client, app.clock(), std::move(key));
+    if (!evidence) co_return evidence.error();
+    Print(WhyPod(*evidence), WhyPodAsJson(*evidence));
+  } else {
+    Result<WorkloadEvidence> evidence =
+        co_await ReadWorkload(**client, app.clock(), *workload, std::move(key));
+    if (!evidence) co_return evidence.error();
+    Print(WhyWorkload(*evidence), WhyWorkloadAsJson(*evidence));
+  }
   co_return kube::Ok();
 }
 
+// The last two words: "pod web-0", or "pod/web-0".
 Async<> Run(kube::App& app, std::vector<std::string> words) {
-  if (words.size() == 3 && words[0] == "why" && (words[1] == "pod" || words[1] == "pods"))
-    co_return co_await WhyPodCommand(app, words[2]);
-  co_return Error::Invalid("usage: " + std::string(kUsage));
+  if (words.size() == 2) {
+    const size_t slash = words[1].find('/');
+    if (slash != std::string::npos) {
+      words.push_back(words[1].substr(slash + 1));
+      words[1].resize(slash);
+    }
+  }
+  if (words.size() != 3 || words[0] != "why")
+    co_return Error::Invalid("usage: " + std::string(kUsage));
+  co_return co_await Why(app, words[1], words[2]);
 }
 
 }  // namespace
@@ -66,11 +92,12 @@ Async<> Run(kube::App& app, std::vector<std::string> words) {
 
 int main(int argc, char** argv) {
   plugin::CommandLine line = plugin::ParseCommandLine(argc, argv);
-  kube::AppOptions options{.name = plugin::kName,
-                           .summary = "kubectl placement why pod NAME: says where a pod may run.",
-                           .version = api::kVersion,
-                           .argc = static_cast<int>(line.flags.size()) - 1,
-                           .argv = line.flags.data(),
-                           .interactive = true};
+  kube::AppOptions options{
+      .name = plugin::kName,
+      .summary = "kubectl placement why pod NAME: says what keeps a pod from running.",
+      .version = api::kVersion,
+      .argc = static_cast<int>(line.flags.size()) - 1,
+      .argv = line.flags.data(),
+      .interactive = true};
   return kube::RunApp(options, [&line](kube::App& app) { return plugin::Run(app, line.words); });
 }

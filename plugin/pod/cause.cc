@@ -110,7 +110,7 @@ Answer InspectionFails(const PodEvidence& evidence) {
 
 Answer ShardDoesNotWork(const PodEvidence& evidence) {
   if (!HasGate(evidence.pod, api::kLocalGate)) return std::nullopt;
-  for (const api::PodPlacementConfig& config : evidence.configs) {
+  for (const api::PodPlacementConfig& config : evidence.around->configs) {
     const api::Condition* available = api::FindCondition(config.status.conditions, api::kAvailable);
     if (available == nullptr || available->status == "True") continue;
     return Cause{"ShardNotAvailable",
@@ -126,13 +126,13 @@ Answer ShardDoesNotWork(const PodEvidence& evidence) {
 
 Answer ControllerDoesNotWork(const PodEvidence& evidence) {
   if (!HasGate(evidence.pod, api::kClusterGate)) return std::nullopt;
-  if (evidence.has_no_cluster_config)
+  if (evidence.around->has_no_cluster_config)
     return Cause{"NoClusterPodPlacementConfig",
                  "there is no ClusterPodPlacementConfig cluster, so no controller removes the gate",
                  "create it, or remove the gate"};
-  if (evidence.cluster_config) {
+  if (evidence.around->cluster_config) {
     const api::Condition* available =
-        api::FindCondition(evidence.cluster_config->status.conditions, api::kAvailable);
+        api::FindCondition(evidence.around->cluster_config->status.conditions, api::kAvailable);
     if (available != nullptr && available->status != "True")
       return Cause{"OperatorNotAvailable", available->reason + ": " + available->message,
                    "look at the condition Degraded of the ClusterPodPlacementConfig cluster"};
@@ -158,8 +158,9 @@ bool ConstrainsArchitectureItself(const Pod& pod) {
 
 Answer NoNodeFits(const PodEvidence& evidence) {
   const Pod& pod = evidence.pod;
-  if (!evidence.nodes || IsGated(pod) || !pod.spec().node_name().empty()) return std::nullopt;
-  FitSummary fit = Summarize(pod.spec(), *evidence.nodes);
+  if (!evidence.around->nodes || IsGated(pod) || !pod.spec().node_name().empty())
+    return std::nullopt;
+  FitSummary fit = Summarize(pod.spec(), *evidence.around->nodes);
   if (fit.fitting > 0) return std::nullopt;
   if (fit.misfits.contains(Misfit::kTaint)) {
     std::string why;
@@ -201,7 +202,7 @@ Answer NotPlaced(const PodEvidence& evidence) {
   if (ns.starts_with("kube-"))
     return Cause{"NamespaceReserved", "pods of " + ns + " are never placed by architecture", ""};
   if (HasLabel(pod, exclude)) return Cause{"PodOptsOut", "the pod has the label " + exclude, ask};
-  if (evidence.ns && evidence.ns->metadata().labels().contains(exclude))
+  if (evidence.around->ns && evidence.around->ns->metadata().labels().contains(exclude))
     return Cause{"NamespaceOptsOut", "the namespace has the label " + exclude, ask};
   // The scheduler has bound it since.
   Pod created_as = pod;
@@ -211,20 +212,20 @@ Answer NotPlaced(const PodEvidence& evidence) {
                  "such pods are never placed by architecture: of a DaemonSet, or for the control "
                  "plane",
                  ""};
-  if (evidence.has_no_cluster_config)
+  if (evidence.around->has_no_cluster_config)
     return Cause{"NoClusterPodPlacementConfig",
                  "there is no ClusterPodPlacementConfig cluster: no pod is placed by architecture",
                  "create it"};
-  if (!evidence.cluster_config) return std::nullopt;
-  const api::ClusterPodPlacementConfig& config = *evidence.cluster_config;
+  if (!evidence.around->cluster_config) return std::nullopt;
+  const api::ClusterPodPlacementConfig& config = *evidence.around->cluster_config;
   if (placement::OptsOut(pod, config.spec.excluded_scheduler_names))
     return Cause{"SchedulerExcluded",
                  "the ClusterPodPlacementConfig excludes the pods of the scheduler " +
                      pod.spec().scheduler_name(),
                  ""};
-  if (evidence.ns && config.spec.namespace_selector) {
-    auto selected =
-        placement::Matches(*config.spec.namespace_selector, evidence.ns->metadata().labels());
+  if (evidence.around->ns && config.spec.namespace_selector) {
+    auto selected = placement::Matches(*config.spec.namespace_selector,
+                                       evidence.around->ns->metadata().labels());
     if (selected && !*selected)
       return Cause{"NamespaceNotSelected",
                    "the namespaceSelector of the ClusterPodPlacementConfig does not select " + ns,

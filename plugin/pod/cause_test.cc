@@ -27,8 +27,8 @@ MakePod Released() { return MakePod("web").Label(api::kClusterGateLabel, api::kR
 PodEvidence Of(Pod pod) {
   PodEvidence evidence;
   evidence.pod = std::move(pod);
-  evidence.ns.emplace().mutable_metadata()->set_name("ns");
-  evidence.cluster_config = api::MakeClusterConfig();
+  evidence.around->ns.emplace().mutable_metadata()->set_name("ns");
+  evidence.around->cluster_config = api::MakeClusterConfig();
   return evidence;
 }
 
@@ -73,18 +73,18 @@ TEST(CauseTest, WhatKeepsAGate) {
   EXPECT_EQ(FindCause(shard).name, "AwaitsShard");
   api::PodPlacementConfig config = api::MakeConfig("arm").Set(
       "/status/conditions", Unavailable("ControllerNotAvailable", "0 of 1 replicas"));
-  shard.configs.push_back(config);
+  shard.around->configs.push_back(config);
   EXPECT_EQ(FindCause(shard).name, "ShardNotAvailable");
   EXPECT_THAT(FindCause(shard).why, HasSubstr("0 of 1 replicas"));
   EXPECT_THAT(FindCause(shard).next, HasSubstr("arm"));
 
   PodEvidence controller = Of(Gated(api::kClusterGate));
   EXPECT_EQ(FindCause(controller).name, "AwaitsInspection");
-  controller.cluster_config = api::MakeClusterConfig().Set(
+  controller.around->cluster_config = api::MakeClusterConfig().Set(
       "/status/conditions", Unavailable("NotAllComponentsReady", "no controller"));
   EXPECT_EQ(FindCause(controller).name, "OperatorNotAvailable");
-  controller.cluster_config.reset();
-  controller.has_no_cluster_config = true;
+  controller.around->cluster_config.reset();
+  controller.around->has_no_cluster_config = true;
   EXPECT_EQ(FindCause(controller).name, "NoClusterPodPlacementConfig");
 }
 
@@ -113,12 +113,12 @@ TEST(CauseTest, WhatKeepsAPodFromBeingScheduled) {
 
   PodEvidence pod = Of(RequiresArm());
   EXPECT_EQ(FindCause(pod).name, "") << "nodes are not known";
-  pod.nodes = {MakeNode("amd64")};
+  pod.around->nodes = {MakeNode("amd64")};
   EXPECT_EQ(FindCause(pod).name, "NoNodeOfArchitecture");
-  pod.nodes->push_back(MakeNode("arm64", "spot"));
+  pod.around->nodes->push_back(MakeNode("arm64", "spot"));
   EXPECT_EQ(FindCause(pod).name, "NodesAreTainted");
   EXPECT_THAT(FindCause(pod).why, HasSubstr("spot:NoSchedule"));
-  pod.nodes->push_back(MakeNode("arm64"));
+  pod.around->nodes->push_back(MakeNode("arm64"));
   EXPECT_EQ(FindCause(pod).name, "");
   kube::core::PodCondition& scheduled = *pod.pod.mutable_status()->add_conditions();
   scheduled.set_type("PodScheduled");
@@ -128,39 +128,39 @@ TEST(CauseTest, WhatKeepsAPodFromBeingScheduled) {
   EXPECT_THAT(FindCause(pod).why, HasSubstr("Insufficient cpu"));
 
   PodEvidence own = Of(Released().NodeSelector(api::kArchLabel, "s390x"));
-  own.nodes = {MakeNode("amd64")};
+  own.around->nodes = {MakeNode("amd64")};
   EXPECT_EQ(FindCause(own).name, "OwnConstraint");
   PodEvidence zone = Of(Released().NodeSelector("zone", "a"));
-  zone.nodes = {MakeNode("amd64")};
+  zone.around->nodes = {MakeNode("amd64")};
   EXPECT_EQ(FindCause(zone).name, "NoNodeSelected");
 }
 
 TEST(CauseTest, WhyAPodWasNotPlaced) {
-  PodEvidence plain = Of(MakePod("web"));
-  EXPECT_EQ(FindCause(plain).name, "NotGated");
+  EXPECT_EQ(FindCause(Of(MakePod("web"))).name, "NotGated");
   EXPECT_EQ(FindCause(Of(MakePod("web").Namespace("kube-system"))).name, "NamespaceReserved");
   EXPECT_EQ(FindCause(Of(MakePod("web").Label(api::kExcludeLabel, ""))).name, "PodOptsOut");
   EXPECT_EQ(FindCause(Of(MakePod("web").Owner("apps/v1", "DaemonSet", "d"))).name, "NeverPlaced");
 
-  PodEvidence excluded = plain;
-  (*excluded.ns->mutable_metadata()->mutable_labels())[std::string(api::kExcludeLabel)] = "";
+  PodEvidence excluded = Of(MakePod("web"));
+  (*excluded.around->ns->mutable_metadata()->mutable_labels())[std::string(api::kExcludeLabel)] =
+      "";
   EXPECT_EQ(FindCause(excluded).name, "NamespaceOptsOut");
 
-  PodEvidence unselected = plain;
-  unselected.cluster_config =
+  PodEvidence unselected = Of(MakePod("web"));
+  unselected.around->cluster_config =
       api::MakeClusterConfig().Set("/spec/namespaceSelector/matchLabels/stage", "prod");
   EXPECT_EQ(FindCause(unselected).name, "NamespaceNotSelected");
-  (*unselected.ns->mutable_metadata()->mutable_labels())["stage"] = "prod";
+  (*unselected.around->ns->mutable_metadata()->mutable_labels())["stage"] = "prod";
   EXPECT_EQ(FindCause(unselected).name, "NotGated");
 
-  PodEvidence none = plain;
-  none.cluster_config.reset();
+  PodEvidence none = Of(MakePod("web"));
+  none.around->cluster_config.reset();
   EXPECT_EQ(FindCause(none).name, "") << "it could not be read";
-  none.has_no_cluster_config = true;
+  none.around->has_no_cluster_config = true;
   EXPECT_EQ(FindCause(none).name, "NoClusterPodPlacementConfig");
 
-  PodEvidence unreachable = plain;
-  unreachable.cluster_config = api::MakeClusterConfig().Set(
+  PodEvidence unreachable = Of(MakePod("web"));
+  unreachable.around->cluster_config = api::MakeClusterConfig().Set(
       "/status/conditions", Unavailable("WebhookUnreachable", "no route to host"));
   EXPECT_THAT(FindCause(unreachable).why, HasSubstr("no route to host"));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodEvidence: what a cluster says about one pod, as far as the user may read it.
+// PodEvidence: what a cluster says about a pod, as far as the user may read it.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,12 +21,8 @@ struct Unread {
   std::string why;
 };
 
-struct PodEvidence {
-  // By this machine's clock.
-  kube::WallTime now;
-  kube::core::Pod pod;
-  // Of the pod, the oldest first.
-  std::vector<kube::core::Event> events;
+// What all pods of a namespace have in common.
+struct NamespaceEvidence {
   // nullopt: not read, or absent.
   std::optional<kube::core::Namespace> ns;
   std::optional<api::ClusterPodPlacementConfig> cluster_config;
@@ -35,6 +32,16 @@ struct PodEvidence {
   // nullopt: not read.
   std::optional<std::vector<placement::NodeView>> nodes;
   std::vector<Unread> unread;
+};
+
+struct PodEvidence {
+  // By this machine's clock.
+  kube::WallTime now;
+  kube::core::Pod pod;
+  // Of the pod, the oldest first.
+  std::vector<kube::core::Event> events;
+  // Never nullptr.
+  std::shared_ptr<NamespaceEvidence> around = std::make_shared<NamespaceEvidence>();
 };
 
 }  // namespace plugin

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/pod/why_pod.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "plugin/pod/cause.h"
 #include "plugin/pod/node_fit.h"
 #include "plugin/pod/story.h"
+#include "plugin/text/titled.h"
 
 namespace plugin {
 namespace {
@@ -19,22 +19,16 @@ namespace {
 using kube::Json;
 
 constexpr size_t kNodesShown = 4;
-constexpr size_t kTitleWidth = 10;
-
-std::string Titled(std::string title, const std::string& text) {
-  title.resize(std::max(title.size() + 1, kTitleWidth), ' ');
-  return title + text + "\n";
-}
 
 std::string Ago(const PodEvidence& evidence, kube::WallTime at) {
   return DescribeAge(std::chrono::duration_cast<std::chrono::seconds>(evidence.now - at)) + " ago";
 }
 
 std::string DescribeNodes(const PodEvidence& evidence) {
-  if (!evidence.nodes) return "";
-  FitSummary fit = Summarize(evidence.pod.spec(), *evidence.nodes);
+  if (!evidence.around->nodes) return "";
+  FitSummary fit = Summarize(evidence.pod.spec(), *evidence.around->nodes);
   std::string text = Titled("nodes", std::to_string(fit.fitting) + " of " +
-                                         std::to_string(evidence.nodes->size()) + " fit");
+                                         std::to_string(evidence.around->nodes->size()) + " fit");
   for (const auto& [why, nodes] : fit.why)
     text += Titled("", kube::Join(nodes, kNodesShown) + ": " + why);
   return text;
@@ -73,7 +67,7 @@ std::string WhyPod(const PodEvidence& evidence) {
     text += ago + "  " + line.text + "\n";
   }
   text += "\n" + DescribePlacement(pod) + DescribeNodes(evidence);
-  for (const Unread& unread : evidence.unread)
+  for (const Unread& unread : evidence.around->unread)
     text += Titled("not read", unread.what + ": " + unread.why);
   Cause cause = FindCause(evidence);
   if (cause.name.empty()) return text + Titled("why", "nothing is wrong that could be seen");
@@ -92,12 +86,12 @@ Json WhyPodAsJson(const PodEvidence& evidence) {
     Json told = {{"at", kube::FormatTime(line.at)}, {"text", line.text}};
     answer["story"].push_back(std::move(told));
   }
-  for (const Unread& unread : evidence.unread) {
+  for (const Unread& unread : evidence.around->unread) {
     Json part = {{"what", unread.what}, {"why", unread.why}};
     answer["unread"].push_back(std::move(part));
   }
-  if (evidence.nodes) {
-    FitSummary fit = Summarize(evidence.pod.spec(), *evidence.nodes);
+  if (evidence.around->nodes) {
+    FitSummary fit = Summarize(evidence.pod.spec(), *evidence.around->nodes);
     answer["nodes"] = {{"fitting", fit.fitting}, {"others", fit.why}};
   }
   Cause cause = FindCause(evidence);

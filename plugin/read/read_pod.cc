@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/pod/read_pod.h"
+#include "plugin/read/read_pod.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "api/names.h"
@@ -15,25 +14,13 @@ namespace {
 using kube::Async;
 using kube::Client;
 using kube::Result;
+using kube::core::Event;
 
-void Note(PodEvidence& evidence, std::string what, const kube::Error& error) {
+void Note(NamespaceEvidence& evidence, std::string what, const kube::Error& error) {
   evidence.unread.push_back({std::move(what), error.message()});
 }
 
-Async<> ReadEvents(Client& client, PodEvidence& evidence) {
-  kube::ListOptions options{
-      .ns = evidence.pod.metadata().namespace_(),
-      .field_selector = "involvedObject.uid=" + evidence.pod.metadata().uid()};
-  auto events = co_await kube::List<kube::core::Event>(client, std::move(options));
-  if (events) {
-    evidence.events = std::move(events->items);
-  } else {
-    Note(evidence, "events", events.error());
-  }
-  co_return kube::Ok();
-}
-
-Async<> ReadConfigs(Client& client, PodEvidence& evidence) {
+Async<> ReadConfigs(Client& client, const std::string& ns, NamespaceEvidence& evidence) {
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
   auto cluster = co_await kube::Get<api::ClusterPodPlacementConfig>(client, std::move(key));
   evidence.has_no_cluster_config = IsNotFound(cluster);
@@ -42,7 +29,7 @@ Async<> ReadConfigs(Client& client, PodEvidence& evidence) {
   } else if (!IsNotFound(cluster)) {
     Note(evidence, "the ClusterPodPlacementConfig", cluster.error());
   }
-  kube::ListOptions options{.ns = evidence.pod.metadata().namespace_()};
+  kube::ListOptions options{.ns = ns};
   auto configs = co_await kube::List<api::PodPlacementConfig>(client, std::move(options));
   if (configs) {
     evidence.configs = std::move(configs->items);
@@ -56,7 +43,7 @@ Async<> ReadConfigs(Client& client, PodEvidence& evidence) {
   co_return kube::Ok();
 }
 
-Async<> ReadNodes(Client& client, PodEvidence& evidence) {
+Async<> ReadNodes(Client& client, NamespaceEvidence& evidence) {
   auto nodes = co_await kube::List<kube::core::Node>(client, kube::ListOptions());
   if (!nodes) {
     Note(evidence, "nodes", nodes.error());
@@ -72,23 +59,48 @@ Async<> ReadNodes(Client& client, PodEvidence& evidence) {
 
 }  // namespace
 
+Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::string ns) {
+  co_await kube::IgnoreCancellation();
+  auto evidence = std::make_shared<NamespaceEvidence>();
+  kube::ObjectKey key{"", ns};
+  auto stored = co_await kube::Get<kube::core::Namespace>(client, std::move(key));
+  if (stored) {
+    evidence->ns = std::move(*stored);
+  } else {
+    Note(*evidence, "the namespace", stored.error());
+  }
+  Result<> read = co_await ReadConfigs(client, ns, *evidence);
+  if (read) read = co_await ReadNodes(client, *evidence);
+  if (!read) co_return read.error();
+  co_return evidence;
+}
+
+Async<std::vector<Event>> ReadEvents(Client& client, std::string ns, std::string uid) {
+  kube::ListOptions options{.ns = std::move(ns), .field_selector = "involvedObject.uid=" + uid};
+  auto events = co_await kube::List<Event>(client, std::move(options));
+  if (!events) co_return events.error();
+  std::stable_sort(events->items.begin(), events->items.end(), [](const Event& a, const Event& b) {
+    return a.last_timestamp().seconds() < b.last_timestamp().seconds();
+  });
+  co_return std::move(events->items);
+}
+
 Async<PodEvidence> ReadPod(Client& client, kube::Clock& clock, kube::ObjectKey key) {
   PodEvidence evidence;
-  kube::ObjectKey ns{"", key.ns};
+  const std::string ns = key.ns;
   Result<kube::core::Pod> pod = co_await kube::Get<kube::core::Pod>(client, std::move(key));
   if (!pod) co_return pod.error();
   evidence.now = clock.WallNow();
   evidence.pod = std::move(*pod);
-  auto stored = co_await kube::Get<kube::core::Namespace>(client, std::move(ns));
-  if (stored) {
-    evidence.ns = std::move(*stored);
+  auto around = co_await ReadNamespace(client, ns);
+  if (!around) co_return around.error();
+  evidence.around = std::move(*around);
+  std::string uid = evidence.pod.metadata().uid();
+  auto events = co_await ReadEvents(client, ns, std::move(uid));
+  if (events) {
+    evidence.events = std::move(*events);
   } else {
-    Note(evidence, "the namespace", stored.error());
-  }
-  // What cannot be read is noted.
-  for (auto read : {ReadEvents, ReadConfigs, ReadNodes}) {
-    Result<> done = co_await read(client, evidence);
-    if (!done) co_return done.error();
+    Note(*evidence.around, "events", events.error());
   }
   co_return evidence;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/pod/why_pod.h"
+#include "plugin/read/read_pod.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
-#include "plugin/pod/read_pod.h"
+#include "plugin/pod/why_pod.h"
 
 namespace plugin {
 namespace {
@@ -22,9 +22,9 @@ using kube::MakePod;
 using kube::core::Event;
 using testing::HasSubstr;
 
-class WhyPodTest : public testing::Test {
+class ReadPodTest : public testing::Test {
  protected:
-  WhyPodTest() {
+  ReadPodTest() {
     kube::Json ns = {{"metadata", {{"name", "ns"}}}};
     api_.CreateJson(kube::ResourceOf<kube::core::Namespace>::value, ns);
     api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value,
@@ -59,7 +59,7 @@ class WhyPodTest : public testing::Test {
   kube::core::Pod pod_;
 };
 
-TEST_F(WhyPodTest, TellsWhatHasHappened) {
+TEST_F(ReadPodTest, TellsWhatHasHappened) {
   CreatePod(MakePod("web")
                 .Gate(api::kClusterGate)
                 .Label(api::kClusterGateLabel, api::kGated)
@@ -82,7 +82,7 @@ TEST_F(WhyPodTest, TellsWhatHasHappened) {
   EXPECT_EQ(json["story"].size(), 2u);
 }
 
-TEST_F(WhyPodTest, WhatMayNotBeReadIsNamed) {
+TEST_F(ReadPodTest, WhatMayNotBeReadIsNamed) {
   CreatePod(MakePod("web").Label(api::kClusterGateLabel, api::kRemoved));
   const kube::Error denied = kube::Error::PermissionDenied("nodes is forbidden: User bob");
   api_.FailNext(denied, "/nodes", 9);
@@ -93,7 +93,7 @@ TEST_F(WhyPodTest, WhatMayNotBeReadIsNamed) {
   EXPECT_THAT(text, testing::Not(HasSubstr(" fit\n")));
 }
 
-TEST_F(WhyPodTest, AMissingPodIsAnError) {
+TEST_F(ReadPodTest, AMissingPodIsAnError) {
   EXPECT_THAT(kube::Run(io_, ReadPod(api_, clock_, {"ns", "web"})),
               kube::FailsWith(kube::Code::kNotFound));
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Titled: a line of an answer, with its title in a column of its own.
+#pragma once
+
+#include <algorithm>
+#include <string>
+
+namespace plugin {
+
+inline constexpr size_t kTitleWidth = 10;
+
+inline std::string Titled(std::string title, const std::string& text) {
+  title.resize(std::max(title.size() + 1, kTitleWidth), ' ');
+  return title + text + "\n";
+}
+
+}  // namespace plugin

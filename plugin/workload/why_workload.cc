@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/workload/why_workload.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "kube/base/join.h"
+#include "plugin/pod/cause.h"
+#include "plugin/text/titled.h"
+#include "plugin/workload/creation_cause.h"
+
+namespace plugin {
+namespace {
+
+using kube::Json;
+
+constexpr size_t kPodsShown = 4;
+
+struct Group {
+  Cause cause;  // of the first pod
+  std::vector<std::string> pods;
+};
+
+struct Summary {
+  size_t running = 0;
+  // By the name of the cause; "" for pods with which nothing is wrong.
+  std::map<std::string, Group> groups;
+  std::optional<Cause> creation;
+};
+
+Summary Summarize(const WorkloadEvidence& evidence) {
+  Summary summary;
+  for (const PodEvidence& pod : evidence.pods) {
+    const std::string& phase = pod.pod.status().phase();
+    if (phase == "Running" || phase == "Succeeded") ++summary.running;
+    Cause cause = FindCause(pod);
+    Group& group = summary.groups[cause.name];
+    if (group.pods.empty()) group.cause = std::move(cause);
+    group.pods.push_back(pod.pod.metadata().name());
+  }
+  summary.creation = FindCreationCause(evidence);
+  return summary;
+}
+
+std::string Say(const Cause& cause) {
+  return Titled("why", cause.why) + (cause.next.empty() ? "" : Titled("next", cause.next));
+}
+
+Json AsJson(const Cause& cause) {
+  return {{"name", cause.name}, {"why", cause.why}, {"next", cause.next}};
+}
+
+}  // namespace
+
+std::string WhyWorkload(const WorkloadEvidence& evidence) {
+  const Summary summary = Summarize(evidence);
+  std::string text = evidence.kind + " " + evidence.ns + "/" + evidence.name + " has " +
+                     std::to_string(evidence.pods.size());
+  if (evidence.wanted >= 0) text += " of " + std::to_string(evidence.wanted);
+  text += " pods, of which " + std::to_string(summary.running) + " run\n";
+  if (summary.creation) text += "\n" + Titled("missing", "pods") + Say(*summary.creation);
+  for (const auto& [name, group] : summary.groups) {
+    if (name.empty()) continue;
+    text +=
+        "\n" +
+        Titled(std::to_string(group.pods.size()) + " pods", kube::Join(group.pods, kPodsShown)) +
+        Say(group.cause);
+  }
+  auto fine = summary.groups.find("");
+  if (fine != summary.groups.end()) {
+    text += "\n" + Titled(std::to_string(fine->second.pods.size()) + " pods",
+                          kube::Join(fine->second.pods, kPodsShown) +
+                              ": nothing is wrong that could be seen");
+  }
+  if (!evidence.around->unread.empty()) text += "\n";
+  for (const Unread& unread : evidence.around->unread)
+    text += Titled("not read", unread.what + ": " + unread.why);
+  return text;
+}
+
+Json WhyWorkloadAsJson(const WorkloadEvidence& evidence) {
+  const Summary summary = Summarize(evidence);
+  Json answer = {{"kind", evidence.kind},      {"namespace", evidence.ns},
+                 {"name", evidence.name},      {"pods", evidence.pods.size()},
+                 {"running", summary.running}, {"groups", Json::array()},
+                 {"unread", Json::array()}};
+  if (evidence.wanted >= 0) answer["wanted"] = evidence.wanted;
+  if (summary.creation) answer["creation"] = AsJson(*summary.creation);
+  for (const auto& [name, group] : summary.groups) {
+    Json part = {{"pods", group.pods}};
+    if (!name.empty()) part["cause"] = AsJson(group.cause);
+    answer["groups"].push_back(std::move(part));
+  }
+  for (const Unread& unread : evidence.around->unread) {
+    Json part = {{"what", unread.what}, {"why", unread.why}};
+    answer["unread"].push_back(std::move(part));
+  }
+  return answer;
+}
+
+}  // namespace plugin

@@ -2,6 +2,7 @@
 // I3 for causes outside of the operator: gates set by a user, and an admission policy that refuses
 // the operator's writes.
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/pod_policy.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -12,21 +13,13 @@ using kube::Error;
 using kube::Ok;
 using kube::Result;
 
-constexpr Resource kPolicies{"admissionregistration.k8s.io", "v1", "validatingadmissionpolicies",
-                             "ValidatingAdmissionPolicy", false};
-constexpr Resource kPolicyBindings{"admissionregistration.k8s.io", "v1",
-                                   "validatingadmissionpolicybindings",
-                                   "ValidatingAdmissionPolicyBinding", false};
-
 const std::string kClusterGate(api::kClusterGate);
 const std::string kLocalGate(api::kLocalGate);
 
 class NoPodStaysGatedFlow : public FlowFixture {
  protected:
   void TearDown() override {
-    // Policies have the name of the scene's namespace: an aborted run does not affect the next.
-    kube::IgnoreError(scene().Delete(kPolicyBindings, scene().ns()), "it may be absent");
-    kube::IgnoreError(scene().Delete(kPolicies, scene().ns()), "it may be absent");
+    AllowPods(scene());
     FlowFixture::TearDown();
   }
 
@@ -95,40 +88,6 @@ TEST_F(NoPodStaysGatedFlow, WithTheLocalGateAlone) {
       .Await(EventAbout("left-over", std::string(api::kReasonShardTakeover)))
       .Check(OfPod("left-over", "has no requirement",
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }));
-}
-
-// Pods of the scene must satisfy `expression`, as `probe` does not.
-void RefusePods(Scene& scene, const std::string& expression, const std::string& message,
-                const PodBuilder& probe) {
-  Json policy = {{"apiVersion", "admissionregistration.k8s.io/v1"},
-                 {"kind", "ValidatingAdmissionPolicy"}};
-  policy["metadata"]["name"] = scene.ns();
-  Json rule = {{"apiGroups", {""}}, {"apiVersions", {"v1"}}, {"resources", {"pods"}}};
-  rule["operations"] = Json::array({"CREATE", "UPDATE"});
-  policy["spec"]["matchConstraints"]["resourceRules"] = Json::array({rule});
-  policy["spec"]["validations"] =
-      Json::array({{{"expression", expression}, {"message", message}, {"reason", "Forbidden"}}});
-  Json binding = {{"apiVersion", "admissionregistration.k8s.io/v1"},
-                  {"kind", "ValidatingAdmissionPolicyBinding"}};
-  binding["metadata"]["name"] = scene.ns();
-  binding["spec"]["policyName"] = scene.ns();
-  binding["spec"]["validationActions"] = Json::array({"Deny"});
-  binding["spec"]["matchResources"]["namespaceSelector"]["matchLabels"]
-         ["kubernetes.io/metadata.name"] = scene.ns();
-
-  auto probes = std::make_shared<int>(0);
-  Condition in_force{"the policy is in force",
-                     [probes, probe](Scene& scene) -> Result<> {
-                       Json pod = probe.Build();
-                       pod["metadata"]["name"] = "probe-" + std::to_string((*probes)++);
-                       if (scene.Create(kPods, pod)) return Error::NotFound("a refusal");
-                       return Ok();
-                     },
-                     ""};
-  Flow(scene, "a policy refuses pods")
-      .Do(Create(kPolicies, policy))
-      .Do(Create(kPolicyBindings, binding))
-      .Await(in_force);
 }
 
 // If a policy refuses the write of the decision, the pod is ungated without the decision.

@@ -7,9 +7,9 @@
 #include "api/known_images.h"
 #include "api/names.h"
 #include "kube/base/join.h"
-#include "kube/base/one_line.h"
 #include "placement/local_configs.h"
 #include "placement/pod_metadata.h"
+#include "plugin/text/printable.h"
 
 namespace plugin {
 namespace {
@@ -56,7 +56,7 @@ std::string DescribeCreation(const Pod& pod) {
     constexpr size_t kShown = 8;
     text += "; selected by the PodPlacementConfig " + kube::Join(configs, kShown);
   }
-  return text;
+  return Printable(text);
 }
 
 std::string DescribeEvent(const Event& event) {
@@ -66,7 +66,7 @@ std::string DescribeEvent(const Event& event) {
   if (source != api::kEventComponent && !source.empty()) text = std::string(source) + ": ";
   text += event.reason() + ": " + event.message();
   if (event.count() > 1) text += " (" + std::to_string(event.count()) + " times)";
-  return kube::OneLine(text);
+  return Printable(text);
 }
 
 }  // namespace

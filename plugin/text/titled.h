@@ -5,13 +5,15 @@
 #include <algorithm>
 #include <string>
 
+#include "plugin/text/printable.h"
+
 namespace plugin {
 
 inline constexpr size_t kTitleWidth = 10;
 
 inline std::string Titled(std::string title, const std::string& text) {
   title.resize(std::max(title.size() + 1, kTitleWidth), ' ');
-  return title + text + "\n";
+  return title + Printable(text) + "\n";
 }
 
 }  // namespace plugin

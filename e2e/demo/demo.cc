@@ -22,6 +22,8 @@
 #include "e2e/framework/rules.h"
 #include "e2e/framework/scene.h"
 #include "kube/client/typed.h"
+#include "plugin/pod/why_pod.h"
+#include "plugin/read/read_pod.h"
 #include "scheduling-policies/scheduling_policy.h"
 
 namespace e2e {
@@ -255,6 +257,21 @@ bool PrintVerdicts(Scene& scene, const std::string& pool_node) {
   return all_good;
 }
 
+// What the plugin of kubectl says about one of the pods.
+Result<> PrintWhy(Scene& scene) {
+  std::string pod;
+  for (const PodHistory* each : scene.pods().All()) {
+    if (!IsOperand(each->last())) pod = each->name;
+  }
+  Title("kubectl placement why pod " + pod);
+  Cluster& cluster = scene.cluster();
+  auto evidence =
+      cluster.Run(plugin::ReadPod(cluster.client(), cluster.clock(), {scene.ns(), pod}));
+  if (!evidence) return evidence.error();
+  std::cout << plugin::WhyPod(*evidence);
+  return Ok();
+}
+
 void PrintHints() {
   Title("to try next");
   for (const char* line : {
@@ -262,6 +279,8 @@ void PrintHints() {
            "kubectl get clusterpodplacementconfig cluster -o yaml",
            "kubectl get pods --namespace demo -o wide -L kubernetes.io/arch",
            "kubectl get events --namespace demo --field-selector source=multiarch-tuning-operator",
+           "bazel run --run_under=$PWD/e2e/cluster/with-cluster.sh //plugin -- why deployment shop "
+           "-n demo",
            "kubectl delete podplacementconfigs --all --namespace demo   # deletes the shard as "
            "well",
            "kubectl delete namespace demo",
@@ -311,6 +330,8 @@ Result<bool> RunDemo(Cluster& cluster) {
   Title("nodes of the pods");
   bool good = PrintVerdicts(scene, tainted);
   if (!good) std::cout << "\n" << scene.Describe("") << std::endl;
+  done = PrintWhy(scene);
+  if (!done) return done.error();
   PrintHints();
   return good;
 }

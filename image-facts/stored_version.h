@@ -8,7 +8,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"

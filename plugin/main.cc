@@ -42,11 +42,6 @@ constexpr std::string_view kName = "kubectl-placement";
 constexpr std::string_view kUsage =
     "kubectl placement why pod|deployment|statefulset|daemonset|job NAME [flags]";
 
-// Prints an answer, as --output says.
-void Print(const std::string& text, const kube::Json& json) {
-  std::cout << (FLAGS_output == "json" ? kube::PrettyJson(json) + "\n" : text);
-}
-
 Async<> Why(kube::App& app, std::string kind, std::string name) {
   const bool is_pod = kind == "pod" || kind == "pods" || kind == "po";
   const std::optional<kube::Resource> workload = FindWorkloadKind(kind);
@@ -60,15 +55,17 @@ Async<> Why(kube::App& app, std::string kind, std::string name) {
                                 {.user_agent = api::UserAgent(kName)});
   if (!client) co_return client.error();
   kube::ObjectKey key{std::move(ns), std::move(name)};
+  const bool as_json = FLAGS_output == "json";
   if (is_pod) {
     Result<PodEvidence> evidence = co_await ReadPod(**client, app.clock(), std::move(key));
     if (!evidence) co_return evidence.error();
-    Print(WhyPod(*evidence), WhyPodAsJson(*evidence));
+    std::cout << (as_json ? kube::PrettyJson(WhyPodAsJson(*evidence)) + "\n" : WhyPod(*evidence));
   } else {
     Result<WorkloadEvidence> evidence =
         co_await ReadWorkload(**client, app.clock(), *workload, std::move(key));
     if (!evidence) co_return evidence.error();
-    Print(WhyWorkload(*evidence), WhyWorkloadAsJson(*evidence));
+    std::cout << (as_json ? kube::PrettyJson(WhyWorkloadAsJson(*evidence)) + "\n"
+                          : WhyWorkload(*evidence));
   }
   co_return kube::Ok();
 }

@@ -2,7 +2,6 @@
 #include "plugin/pod/cause.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 

@@ -8,6 +8,7 @@
 #include "kube/base/join.h"
 #include "kube/types/resource.h"
 #include "placement/pod_metadata.h"
+#include "plugin/pod/answer_parts.h"
 #include "plugin/pod/cause.h"
 #include "plugin/pod/node_fit.h"
 #include "plugin/pod/story.h"
@@ -67,13 +68,10 @@ std::string WhyPod(const PodEvidence& evidence) {
     text += ago + "  " + line.text + "\n";
   }
   text += "\n" + DescribePlacement(pod) + DescribeNodes(evidence);
-  for (const Unread& unread : evidence.around->unread)
-    text += Titled("not read", unread.what + ": " + unread.why);
+  text += Say(evidence.around->unread);
   Cause cause = FindCause(evidence);
   if (cause.name.empty()) return text + Titled("why", "nothing is wrong that could be seen");
-  text += Titled("why", cause.why);
-  if (!cause.next.empty()) text += Titled("next", cause.next);
-  return text;
+  return text + Say(cause);
 }
 
 Json WhyPodAsJson(const PodEvidence& evidence) {
@@ -81,22 +79,17 @@ Json WhyPodAsJson(const PodEvidence& evidence) {
                  {"name", evidence.pod.metadata().name()},
                  {"state", DescribeState(evidence)},
                  {"story", Json::array()},
-                 {"unread", Json::array()}};
+                 {"unread", AsJson(evidence.around->unread)}};
   for (const StoryLine& line : TellStory(evidence)) {
     Json told = {{"at", kube::FormatTime(line.at)}, {"text", line.text}};
     answer["story"].push_back(std::move(told));
-  }
-  for (const Unread& unread : evidence.around->unread) {
-    Json part = {{"what", unread.what}, {"why", unread.why}};
-    answer["unread"].push_back(std::move(part));
   }
   if (evidence.around->nodes) {
     FitSummary fit = Summarize(evidence.pod.spec(), *evidence.around->nodes);
     answer["nodes"] = {{"fitting", fit.fitting}, {"others", fit.why}};
   }
   Cause cause = FindCause(evidence);
-  if (!cause.name.empty())
-    answer["cause"] = {{"name", cause.name}, {"why", cause.why}, {"next", cause.next}};
+  if (!cause.name.empty()) answer["cause"] = AsJson(cause);
   return answer;
 }
 

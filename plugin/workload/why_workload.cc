@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kube/base/join.h"
+#include "plugin/pod/answer_parts.h"
 #include "plugin/pod/cause.h"
 #include "plugin/text/titled.h"
 #include "plugin/workload/creation_cause.h"
@@ -44,14 +45,6 @@ Summary Summarize(const WorkloadEvidence& evidence) {
   return summary;
 }
 
-std::string Say(const Cause& cause) {
-  return Titled("why", cause.why) + (cause.next.empty() ? "" : Titled("next", cause.next));
-}
-
-Json AsJson(const Cause& cause) {
-  return {{"name", cause.name}, {"why", cause.why}, {"next", cause.next}};
-}
-
 }  // namespace
 
 std::string WhyWorkload(const WorkloadEvidence& evidence) {
@@ -74,28 +67,25 @@ std::string WhyWorkload(const WorkloadEvidence& evidence) {
                           kube::Join(fine->second.pods, kPodsShown) +
                               ": nothing is wrong that could be seen");
   }
-  if (!evidence.around->unread.empty()) text += "\n";
-  for (const Unread& unread : evidence.around->unread)
-    text += Titled("not read", unread.what + ": " + unread.why);
+  if (!evidence.around->unread.empty()) text += "\n" + Say(evidence.around->unread);
   return text;
 }
 
 Json WhyWorkloadAsJson(const WorkloadEvidence& evidence) {
   const Summary summary = Summarize(evidence);
-  Json answer = {{"kind", evidence.kind},      {"namespace", evidence.ns},
-                 {"name", evidence.name},      {"pods", evidence.pods.size()},
-                 {"running", summary.running}, {"groups", Json::array()},
-                 {"unread", Json::array()}};
+  Json answer = {{"kind", evidence.kind},
+                 {"namespace", evidence.ns},
+                 {"name", evidence.name},
+                 {"pods", evidence.pods.size()},
+                 {"running", summary.running},
+                 {"groups", Json::array()},
+                 {"unread", AsJson(evidence.around->unread)}};
   if (evidence.wanted >= 0) answer["wanted"] = evidence.wanted;
   if (summary.creation) answer["creation"] = AsJson(*summary.creation);
   for (const auto& [name, group] : summary.groups) {
     Json part = {{"pods", group.pods}};
     if (!name.empty()) part["cause"] = AsJson(group.cause);
     answer["groups"].push_back(std::move(part));
-  }
-  for (const Unread& unread : evidence.around->unread) {
-    Json part = {{"what", unread.what}, {"why", unread.why}};
-    answer["unread"].push_back(std::move(part));
   }
   return answer;
 }

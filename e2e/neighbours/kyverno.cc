@@ -8,6 +8,7 @@
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
 #include "e2e/neighbours/neighbour.h"
+#include "e2e/recording/expect_violation.h"
 #include "kube/client/typed.h"
 #include "kube/types/list_at.h"
 
@@ -150,6 +151,10 @@ class KyvernoMutationFlow : public KyvernoFlow, public testing::WithParamInterfa
 };
 
 TEST_P(KyvernoMutationFlow, TheMutatedPodIsPlaced) {
+  ExpectViolation({.rule = "I5",
+                   .text = "admission changed /spec/containers/0/",
+                   .object = "pods " + scene().ns() + "/web",
+                   .why = "Kyverno adds its container before those of the author"});
   auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/gating", GetParam()));
   ASSERT_TRUE(used) << used.error();
   Json spec = {{"nodeSelector", {{"kubernetes.io/os", "linux"}}}};

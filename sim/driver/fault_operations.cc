@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "image-facts/image_facts.h"
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
 #include "sim/driver/images.h"
@@ -223,6 +224,16 @@ void DeleteOperand(Stage& stage, const Json& with) {
   }
 }
 
+// Programs can do without: the facts are learned again.
+void DeleteImageFacts(Stage& stage, const Json& with) {
+  constexpr kube::Resource kFacts = kube::ResourceOf<image_facts::ImageFacts>::value;
+  std::vector<Json> objects = stage.world().admin().ListJson(kFacts, kOperator);
+  for (size_t i = 0; i < objects.size(); ++i) {
+    if (with["all"] == true || i == with["pick"].get<size_t>() % objects.size())
+      stage.Delete(kFacts, {kOperator, kube::StringAt(objects[i], "metadata.name")});
+  }
+}
+
 void Upgrade(Stage& stage, const Json& with) {
   const kube::ObjectKey key{kOperator, "multiarch-tuning-operator"};
   std::optional<Json> own = stage.world().admin().GetJson(kube::kDeployments, key);
@@ -391,6 +402,15 @@ std::vector<Operation> FaultOperations() {
                          {"pick", maker.Number(0, 9)}};
            },
        .apply = DeleteOperand},
+      {.name = "DeleteImageFacts",
+       .weight = 2,
+       .is_fault = true,
+       .parameters = {{"pick", Parameter::kNumber}, {"all", Parameter::kYesNo}},
+       .make =
+           [](Maker& maker) {
+             return Json{{"pick", maker.Number(0, 9)}, {"all", maker.random().OnceIn(2)}};
+           },
+       .apply = DeleteImageFacts},
       {.name = "Upgrade",
        .weight = 1,
        .is_fault = true,

@@ -74,7 +74,9 @@ ALLOWED = {
     },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
-    "plugin": {"kube", "api", "placement", "deploy"},
+    "plugin": {
+        "kube", "api", "placement", "deploy", "inspection", "image-facts", "cluster-controller"
+    },
     "examples": {"kube"},
 }
 

@@ -24,13 +24,6 @@ constexpr size_t kMaxEntries = 256;
 // own preference look like the user's.
 constexpr size_t kMaxSkipped = kMaxEntries - kMaxArchitectures;
 
-struct Entry {
-  std::string architecture;
-  int32_t weight = 0;
-  std::string source;
-  bool skipped = false;
-};
-
 std::string_view NextField(std::string_view& text, char separator) {
   std::string_view field = text.substr(0, text.find(separator));
   text.remove_prefix(std::min(text.size(), field.size() + 1));
@@ -44,7 +37,7 @@ class SourceRecord {
   explicit SourceRecord(std::string_view text) {
     while (!text.empty() && entries_.size() < kMaxEntries) {
       std::string_view rest = NextField(text, ',');
-      Entry entry;
+      RecordedPreference entry;
       entry.architecture = NextField(rest, ':');
       std::string_view weight = NextField(rest, ':');
       entry.source = NextField(rest, ':');
@@ -56,32 +49,33 @@ class SourceRecord {
     }
   }
 
-  Entry* Find(std::string_view architecture, std::string_view source) {
-    auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+  RecordedPreference* Find(std::string_view architecture, std::string_view source) {
+    auto at = std::find_if(entries_.begin(), entries_.end(), [&](const RecordedPreference& entry) {
       return entry.architecture == architecture && entry.source == source;
     });
     return at == entries_.end() ? nullptr : &*at;
   }
 
   bool IsSet(std::string_view architecture, int32_t weight) const {
-    return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const RecordedPreference& entry) {
       return !entry.skipped && entry.architecture == architecture && entry.weight == weight;
     });
   }
 
   void Record(const api::Platform& platform, const std::string& source, bool skipped) {
-    Entry* entry = Find(platform.architecture, source);
+    RecordedPreference* entry = Find(platform.architecture, source);
     if (entry == nullptr) entry = &entries_.emplace_back();
     *entry = {platform.architecture, platform.weight, source, skipped};
     changed_ = true;
   }
 
   // Removes the entries of `source`, and returns them.
-  std::vector<Entry> Take(std::string_view source) {
-    auto first = std::stable_partition(entries_.begin(), entries_.end(),
-                                       [&](const Entry& entry) { return entry.source != source; });
-    std::vector<Entry> taken(std::make_move_iterator(first),
-                             std::make_move_iterator(entries_.end()));
+  std::vector<RecordedPreference> Take(std::string_view source) {
+    auto first = std::stable_partition(
+        entries_.begin(), entries_.end(),
+        [&](const RecordedPreference& entry) { return entry.source != source; });
+    std::vector<RecordedPreference> taken(std::make_move_iterator(first),
+                                          std::make_move_iterator(entries_.end()));
     changed_ = changed_ || !taken.empty();
     entries_.erase(first, entries_.end());
     return taken;
@@ -89,16 +83,17 @@ class SourceRecord {
 
   bool HasOtherThan(std::string_view source) const {
     return std::any_of(entries_.begin(), entries_.end(),
-                       [&](const Entry& entry) { return entry.source != source; });
+                       [&](const RecordedPreference& entry) { return entry.source != source; });
   }
 
+  const std::vector<RecordedPreference>& entries() const { return entries_; }
   bool changed() const { return changed_; }
   // If many configs select one pod, only the first skipped preferences are recorded.
   bool full() const { return entries_.size() >= kMaxSkipped; }
 
   std::string ToString(bool with_skipped) const {
     std::string text;
-    for (const Entry& entry : entries_) {
+    for (const RecordedPreference& entry : entries_) {
       if (entry.skipped && !with_skipped) continue;
       if (!text.empty()) text += ',';
       text += entry.architecture + ':' + std::to_string(entry.weight) + ':' + entry.source;
@@ -108,7 +103,7 @@ class SourceRecord {
   }
 
  private:
-  std::vector<Entry> entries_;
+  std::vector<RecordedPreference> entries_;
   bool changed_ = false;
 };
 
@@ -141,6 +136,10 @@ void AddTerm(Pod& pod, const api::Platform& platform) {
 
 std::string SourceOf(std::string_view name) { return "PodPlacementConfig-" + std::string(name); }
 
+std::vector<RecordedPreference> RecordedPreferences(const Pod& pod) {
+  return SourceRecord(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation)).entries();
+}
+
 bool HasPreferencesOfNamespace(const Pod& pod) {
   return SourceRecord(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation))
       .HasOtherThan(kClusterSource);
@@ -150,7 +149,7 @@ std::vector<api::Platform> TakeClusterPreferences(Pod& pod) {
   SourceRecord recorded(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
   const SourceRecord before = recorded;
   std::vector<api::Platform> platforms;
-  for (Entry& entry : recorded.Take(kClusterSource))
+  for (RecordedPreference& entry : recorded.Take(kClusterSource))
     platforms.push_back({.architecture = std::move(entry.architecture), .weight = entry.weight});
   if (platforms.empty()) return platforms;
 

@@ -8,6 +8,7 @@
 // once.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,6 +39,16 @@ struct PreferenceResult {
   // As above, because the pod has kMaxArchitectures preferences of configurations.
   std::vector<std::string> beyond_limit;
 };
+
+// An entry of the record, which a user can write as well.
+struct RecordedPreference {
+  std::string architecture;
+  int32_t weight = 0;
+  std::string source;
+  bool skipped = false;
+};
+// The valid entries, at most 256.
+std::vector<RecordedPreference> RecordedPreferences(const kube::core::Pod& pod);
 
 // True if a PodPlacementConfig has given `pod` a preference, which may have been skipped.
 bool HasPreferencesOfNamespace(const kube::core::Pod& pod);

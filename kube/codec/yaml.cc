@@ -5,9 +5,11 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 namespace kube {
 namespace {
@@ -123,6 +125,64 @@ class LimitCheck final : public YAML::EventHandler {
   std::vector<Open> open_;
 };
 
+// A text that is one in every version of YAML: a word, a name or a path.
+bool IsPlainText(const std::string& text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  // Words for true, false and null in YAML 1.1, in small letters.
+  constexpr std::string_view kOther[] = {"true", "false", "yes", "no",  "on",
+                                         "off",  "y",     "n",   "null"};
+  if (text.empty() || kLetters.find(text.front()) == std::string_view::npos) return false;
+  if (text.back() == ':' || text.find(": ") != std::string::npos) return false;
+  if (text.find_first_not_of(std::string(kLetters) + "0123456789-_./:") != std::string::npos)
+    return false;
+  std::string small = text;
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::find(std::begin(kOther), std::end(kOther), small) == std::end(kOther);
+}
+
+void Emit(const Json& json, YAML::Emitter& out) {
+  switch (json.type()) {
+    case Json::value_t::object:
+      if (json.empty()) out << YAML::Flow;
+      out << YAML::BeginMap;
+      for (const auto& [key, value] : json.items()) {
+        out << YAML::Key;
+        Emit(Json(key), out);
+        out << YAML::Value;
+        Emit(value, out);
+      }
+      out << YAML::EndMap;
+      return;
+    case Json::value_t::array:
+      if (json.empty()) out << YAML::Flow;
+      out << YAML::BeginSeq;
+      for (const Json& item : json) Emit(item, out);
+      out << YAML::EndSeq;
+      return;
+    case Json::value_t::string: {
+      const std::string& text = json.get_ref<const std::string&>();
+      if (!IsPlainText(text)) out << YAML::DoubleQuoted;
+      out << text;
+      return;
+    }
+    case Json::value_t::boolean:
+      out << json.get<bool>();
+      return;
+    case Json::value_t::number_integer:
+      out << json.get<int64_t>();
+      return;
+    case Json::value_t::number_unsigned:
+      out << json.get<uint64_t>();
+      return;
+    case Json::value_t::number_float:
+      out << json.get<double>();
+      return;
+    default:
+      out << YAML::Null;
+  }
+}
+
 }  // namespace
 
 Result<std::vector<Json>> ParseYamlDocuments(const std::string& text) {
@@ -141,6 +201,13 @@ Result<std::vector<Json>> ParseYamlDocuments(const std::string& text) {
     return Error::Invalid(std::string("YAML: ") + e.what());
   }
   return documents;
+}
+
+std::string ToYaml(const Json& json) {
+  YAML::Emitter out;
+  out.SetNullFormat(YAML::LowerNull);
+  Emit(json, out);
+  return std::string(out.c_str()) + "\n";
 }
 
 }  // namespace kube

@@ -16,4 +16,7 @@ namespace kube {
 // expansion.
 Result<std::vector<Json>> ParseYamlDocuments(const std::string& text);
 
+// One document, with a line end. Every text that a parser could take for another type is quoted.
+std::string ToYaml(const Json& json);
+
 }  // namespace kube

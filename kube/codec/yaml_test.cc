@@ -52,5 +52,32 @@ TEST(YamlTest, LevelsAreCountedAfterAliasExpansion) {
   EXPECT_EQ(ParseYamlDocuments(inner + "b: " + nested("*a", 100)).error().code(), Code::kInvalid);
 }
 
+TEST(YamlTest, WritesWhatItReads) {
+  const Json json = {{"name", "web-0"},
+                     {"count", 3},
+                     {"negative", -1},
+                     {"share", 0.25},
+                     {"yes", false},
+                     {"nothing", nullptr},
+                     {"object", Json::object()},
+                     {"list", Json::array()},
+                     {"items", {{{"a", "1"}, {"b", "x: y"}}, "no", "~", "", "# x", "- x", "{}"}},
+                     {"text", "line\nline\t\"quoted\" ü"},
+                     {"image", "r.io/app:1"}};
+  const std::string text = ToYaml(json);
+  EXPECT_EQ(ParseYamlDocuments(text)->at(0), json) << text;
+}
+
+TEST(YamlTest, WritesPlainTextPlainly) {
+  EXPECT_EQ(ToYaml({{"a", {{"name", "web-0"}, {"list", {"x", "on", "1"}}, {"none", nullptr}}}}),
+            "a:\n"
+            "  list:\n"
+            "    - x\n"
+            "    - \"on\"\n"
+            "    - \"1\"\n"
+            "  name: web-0\n"
+            "  none: null\n");
+}
+
 }  // namespace
 }  // namespace kube

@@ -9,17 +9,18 @@ namespace plugin {
 
 using kube::Json;
 
-std::string Say(const Cause& cause) {
-  return Titled("why", cause.why) + (cause.next.empty() ? "" : Titled("next", cause.next));
+std::string Say(const Cause& cause, Style style) {
+  return Titled("why", cause.why, style) +
+         (cause.next.empty() ? "" : Titled("next", cause.next, style));
 }
 
 Json AsJson(const Cause& cause) {
   return {{"name", cause.name}, {"why", cause.why}, {"next", cause.next}};
 }
 
-std::string Say(const std::vector<Unread>& unread) {
+std::string Say(const std::vector<Unread>& unread, Style style) {
   std::string text;
-  for (const Unread& part : unread) text += Titled("not read", part.what + ": " + part.why);
+  for (const Unread& part : unread) text += Titled("not read", part.what + ": " + part.why, style);
   return text;
 }
 

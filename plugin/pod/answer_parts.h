@@ -9,15 +9,16 @@
 #include "kube/types/unstructured.h"
 #include "plugin/pod/cause.h"
 #include "plugin/pod/evidence.h"
+#include "plugin/text/style.h"
 
 namespace plugin {
 
 // The lines "why" and, if something is to be done, "next".
-std::string Say(const Cause& cause);
+std::string Say(const Cause& cause, Style style = {});
 kube::Json AsJson(const Cause& cause);
 
 // A line for each part.
-std::string Say(const std::vector<Unread>& unread);
+std::string Say(const std::vector<Unread>& unread, Style style = {});
 kube::Json AsJson(const std::vector<Unread>& unread);
 
 }  // namespace plugin

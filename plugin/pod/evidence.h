@@ -12,6 +12,7 @@
 #include "kube/base/clock.h"
 #include "kube/types/core.pb.h"
 #include "placement/node_match.h"
+#include "plugin/images/known_images.h"
 
 namespace plugin {
 
@@ -31,6 +32,8 @@ struct NamespaceEvidence {
   std::vector<api::PodPlacementConfig> configs;
   // nullopt: not read.
   std::optional<std::vector<placement::NodeView>> nodes;
+  // Empty: not read, or nothing is known.
+  KnownImages known_images;
   std::vector<Unread> unread;
 };
 

@@ -9,6 +9,7 @@
 #include "kube/base/join.h"
 #include "placement/local_configs.h"
 #include "placement/pod_metadata.h"
+#include "plugin/text/age.h"
 #include "plugin/text/printable.h"
 
 namespace plugin {
@@ -70,15 +71,6 @@ std::string DescribeEvent(const Event& event) {
 }
 
 }  // namespace
-
-std::string DescribeAge(std::chrono::seconds age) {
-  const int64_t seconds = std::max<int64_t>(age.count(), 0);
-  constexpr int64_t kMinute = 60, kHour = 3600, kDay = 24 * 3600;
-  if (seconds < 2 * kMinute) return std::to_string(seconds) + " s";
-  if (seconds < 2 * kHour) return std::to_string(seconds / kMinute) + " min";
-  if (seconds < 2 * kDay) return std::to_string(seconds / kHour) + " h";
-  return std::to_string(seconds / kDay) + " d";
-}
 
 std::vector<StoryLine> TellStory(const PodEvidence& evidence) {
   const Pod& pod = evidence.pod;

@@ -22,7 +22,4 @@ std::vector<StoryLine> TellStory(const PodEvidence& evidence);
 // Where the pod is in its life: "gated", "not scheduled", ... for the first line.
 std::string DescribeState(const PodEvidence& evidence);
 
-// "12 s", "3 min", "2 h", "5 d"
-std::string DescribeAge(std::chrono::seconds age);
-
 }  // namespace plugin

@@ -6,12 +6,13 @@
 
 #include "kube/types/unstructured.h"
 #include "plugin/pod/evidence.h"
+#include "plugin/text/style.h"
 
 namespace plugin {
 
 // For people, with a line end.
-std::string WhyPod(const PodEvidence& evidence);
-// The same for programs: state, story, nodes, unread, cause.
+std::string WhyPod(const PodEvidence& evidence, Style style = {});
+// The same for programs: state, story, images, preferences, configs, nodes, unread, cause.
 kube::Json WhyPodAsJson(const PodEvidence& evidence);
 
 }  // namespace plugin

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/names.h"
+#include "image-facts/fact_index.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 
@@ -57,9 +58,23 @@ Async<> ReadNodes(Client& client, NamespaceEvidence& evidence) {
   co_return kube::Ok();
 }
 
+// A few objects at a time: each may have 256 KiB, and becomes an index of a tenth.
+Async<> ReadFacts(Client& client, std::string ns, NamespaceEvidence& evidence) {
+  kube::ListOptions options{.ns = std::move(ns), .limit = 4};
+  auto facts = co_await kube::List<image_facts::FactIndex>(client, std::move(options));
+  if (facts) {
+    for (image_facts::FactIndex& object : facts->items)
+      evidence.known_images.Add(std::move(object));
+  } else if (!IsNotFound(facts)) {
+    Note(evidence, "what is known of images", facts.error());
+  }
+  co_return kube::Ok();
+}
+
 }  // namespace
 
-Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::string ns) {
+Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::string ns,
+                                                        std::string operator_namespace) {
   co_await kube::IgnoreCancellation();
   auto evidence = std::make_shared<NamespaceEvidence>();
   kube::ObjectKey key{"", ns};
@@ -71,6 +86,7 @@ Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::str
   }
   Result<> read = co_await ReadConfigs(client, ns, *evidence);
   if (read) read = co_await ReadNodes(client, *evidence);
+  if (read) read = co_await ReadFacts(client, std::move(operator_namespace), *evidence);
   if (!read) co_return read.error();
   co_return evidence;
 }
@@ -85,14 +101,15 @@ Async<std::vector<Event>> ReadEvents(Client& client, std::string ns, std::string
   co_return std::move(events->items);
 }
 
-Async<PodEvidence> ReadPod(Client& client, kube::Clock& clock, kube::ObjectKey key) {
+Async<PodEvidence> ReadPod(Client& client, kube::Clock& clock, kube::ObjectKey key,
+                           std::string operator_namespace) {
   PodEvidence evidence;
   const std::string ns = key.ns;
   Result<kube::core::Pod> pod = co_await kube::Get<kube::core::Pod>(client, std::move(key));
   if (!pod) co_return pod.error();
   evidence.now = clock.WallNow();
   evidence.pod = std::move(*pod);
-  auto around = co_await ReadNamespace(client, ns);
+  auto around = co_await ReadNamespace(client, ns, std::move(operator_namespace));
   if (!around) co_return around.error();
   evidence.around = std::move(*around);
   std::string uid = evidence.pod.metadata().uid();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "api/names.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -15,14 +16,17 @@
 
 namespace plugin {
 
-// Errors: kCancelled.
-kube::Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(kube::Client& client, std::string ns);
+// `operator_namespace` has the facts about images. Errors: kCancelled.
+kube::Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(kube::Client& client, std::string ns,
+                                                              std::string operator_namespace);
 
 // Of the objects with these uids, the oldest event first. Errors: those of the client.
 kube::Async<std::vector<kube::core::Event>> ReadEvents(kube::Client& client, std::string ns,
                                                        std::string uid);
 
 // Errors: those of reading the pod itself.
-kube::Async<PodEvidence> ReadPod(kube::Client& client, kube::Clock& clock, kube::ObjectKey key);
+kube::Async<PodEvidence> ReadPod(
+    kube::Client& client, kube::Clock& clock, kube::ObjectKey key,
+    std::string operator_namespace = std::string(api::kDefaultOperatorNamespace));
 
 }  // namespace plugin

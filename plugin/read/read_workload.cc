@@ -113,7 +113,7 @@ std::optional<std::string> SelectorText(const Json& selector) {
 }
 
 Async<WorkloadEvidence> ReadWorkload(Client& client, kube::Clock& clock, kube::Resource resource,
-                                     kube::ObjectKey key) {
+                                     kube::ObjectKey key, std::string operator_namespace) {
   WorkloadEvidence evidence{.kind = std::string(resource.kind), .ns = key.ns, .name = key.name};
   Result<Unstructured> workload = co_await kube::GetObject(client, resource, std::move(key));
   if (!workload) co_return workload.error();
@@ -121,7 +121,7 @@ Async<WorkloadEvidence> ReadWorkload(Client& client, kube::Clock& clock, kube::R
   const Json* stored = kube::Find(workload->body(), "spec.selector");
   std::optional<std::string> selector = stored == nullptr ? std::nullopt : SelectorText(*stored);
   if (!selector) co_return kube::Error::Invalid(evidence.kind + " has no selector of pods");
-  auto around = co_await ReadNamespace(client, evidence.ns);
+  auto around = co_await ReadNamespace(client, evidence.ns, std::move(operator_namespace));
   if (!around) co_return around.error();
   evidence.around = std::move(*around);
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "api/names.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -23,7 +24,8 @@ std::optional<kube::Resource> FindWorkloadKind(const std::string& word);
 std::optional<std::string> SelectorText(const kube::Json& selector);
 
 // Errors: those of reading the workload, and its pods.
-kube::Async<WorkloadEvidence> ReadWorkload(kube::Client& client, kube::Clock& clock,
-                                           kube::Resource resource, kube::ObjectKey key);
+kube::Async<WorkloadEvidence> ReadWorkload(
+    kube::Client& client, kube::Clock& clock, kube::Resource resource, kube::ObjectKey key,
+    std::string operator_namespace = std::string(api::kDefaultOperatorNamespace));
 
 }  // namespace plugin

@@ -6,14 +6,15 @@
 #include <string>
 
 #include "plugin/text/printable.h"
+#include "plugin/text/style.h"
 
 namespace plugin {
 
 inline constexpr size_t kTitleWidth = 10;
 
-inline std::string Titled(std::string title, const std::string& text) {
+inline std::string Titled(std::string title, const std::string& text, Style style = {}) {
   title.resize(std::max(title.size() + 1, kTitleWidth), ' ');
-  return title + Printable(text) + "\n";
+  return style.Bold(title) + Printable(text) + "\n";
 }
 
 }  // namespace plugin

@@ -47,27 +47,29 @@ Summary Summarize(const WorkloadEvidence& evidence) {
 
 }  // namespace
 
-std::string WhyWorkload(const WorkloadEvidence& evidence) {
+std::string WhyWorkload(const WorkloadEvidence& evidence, Style style) {
   const Summary summary = Summarize(evidence);
-  std::string text = evidence.kind + " " + evidence.ns + "/" + evidence.name + " has " +
+  std::string text = style.Bold(evidence.kind + " " + evidence.ns + "/" + evidence.name) + " has " +
                      std::to_string(evidence.pods.size());
   if (evidence.wanted >= 0) text += " of " + std::to_string(evidence.wanted);
   text += " pods, of which " + std::to_string(summary.running) + " run\n";
-  if (summary.creation) text += "\n" + Titled("missing", "pods") + Say(*summary.creation);
+  if (summary.creation)
+    text += "\n" + Titled("missing", "pods", style) + Say(*summary.creation, style);
   for (const auto& [name, group] : summary.groups) {
     if (name.empty()) continue;
-    text +=
-        "\n" +
-        Titled(std::to_string(group.pods.size()) + " pods", kube::Join(group.pods, kPodsShown)) +
-        Say(group.cause);
+    text += "\n" +
+            Titled(std::to_string(group.pods.size()) + " pods", kube::Join(group.pods, kPodsShown),
+                   style) +
+            Say(group.cause, style);
   }
   auto fine = summary.groups.find("");
   if (fine != summary.groups.end()) {
     text += "\n" + Titled(std::to_string(fine->second.pods.size()) + " pods",
                           kube::Join(fine->second.pods, kPodsShown) +
-                              ": nothing is wrong that could be seen");
+                              ": nothing is wrong that could be seen",
+                          style);
   }
-  if (!evidence.around->unread.empty()) text += "\n" + Say(evidence.around->unread);
+  if (!evidence.around->unread.empty()) text += "\n" + Say(evidence.around->unread, style);
   return text;
 }
 

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "kube/types/unstructured.h"
+#include "plugin/text/style.h"
 #include "plugin/workload/evidence.h"
 
 namespace plugin {
 
 // For people, with a line end.
-std::string WhyWorkload(const WorkloadEvidence& evidence);
+std::string WhyWorkload(const WorkloadEvidence& evidence, Style style = {});
 // The same for programs.
 kube::Json WhyWorkloadAsJson(const WorkloadEvidence& evidence);
 

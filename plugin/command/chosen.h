@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chosen: what the command line asks for. Each command adds itself to CLI11's parser
+// (commands/*.h), and puts what is to be run here.
+#pragma once
+
+#include <functional>
+
+#include "kube/base/async.h"
+#include "plugin/command/tool.h"
+
+namespace plugin {
+
+// Of the process. 1 is for errors, and 2 for a wrong command line.
+enum ExitCode : int {
+  kSuccess = 0,
+  // What `simulate` was asked about would not be placed as its author wants.
+  kNotPlaced = 3,
+};
+
+struct Chosen {
+  ToolFlags flags;
+  std::function<kube::Async<ExitCode>(Tool& tool)> run;
+};
+
+}  // namespace plugin

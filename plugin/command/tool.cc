@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/command/tool.h"
+
+#include <iostream>
+#include <utility>
+
+#include "api/user_agent.h"
+#include "deploy/tool.h"
+#include "kube/client/kubeconfig.h"
+#include "kube/client/new_client.h"
+#include "kube/codec/yaml.h"
+
+namespace plugin {
+
+using kube::Result;
+
+Result<kube::Client*> Tool::Connect() {
+  if (client_) return client_.get();
+  Result<kube::ClientConfig> config =
+      kube::LoadKubeconfig(deploy::KubeconfigPath(flags_.kubeconfig), flags_.context);
+  if (!config) return config.error();
+  ns_ = flags_.ns.empty() ? config->ns : flags_.ns;
+  if (ns_.empty()) ns_ = "default";
+  if (flags_.all_namespaces) ns_.clear();
+  auto client = kube::NewClient(app_.executor(), app_.clock(), std::move(*config),
+                                {.user_agent = api::UserAgent("kubectl-placement")});
+  if (!client) return client.error();
+  client_ = std::move(*client);
+  return client_.get();
+}
+
+void Tool::Print(const std::string& text) { std::cout << text << std::flush; }
+
+void Tool::Print(const kube::Json& answer) {
+  std::cout << (flags_.output == "yaml" ? kube::ToYaml(answer) : kube::PrettyJson(answer) + "\n")
+            << std::flush;
+}
+
+}  // namespace plugin

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tool: what each command has: the cluster and the namespace that the flags name, and the output.
+// Thread: the app's.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kube/base/app.h"
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+#include "kube/client/client.h"
+#include "kube/types/unstructured.h"
+
+namespace plugin {
+
+// As kubectl has them. Empty: its default.
+struct ToolFlags {
+  std::string kubeconfig;
+  std::string context;
+  std::string ns;
+  bool all_namespaces = false;
+  std::string output;  // one of the command's formats; "" for people
+};
+
+class Tool {
+ public:
+  Tool(kube::App& app, ToolFlags flags) : app_(app), flags_(std::move(flags)) {}
+
+  kube::Executor executor() { return app_.executor(); }
+  kube::Clock& clock() { return app_.clock(); }
+
+  // The client of the cluster, which the tool owns. Errors: those of the kubeconfig.
+  kube::Result<kube::Client*> Connect();
+  // Of the flag, else of the context, else "default"; "" with --all-namespaces. After Connect().
+  const std::string& ns() const { return ns_; }
+
+  const std::string& output() const { return flags_.output; }
+  bool is_for_people() const { return flags_.output.empty() || flags_.output == "wide"; }
+  // To standard output.
+  void Print(const std::string& text);
+  // As --output says: json, or yaml.
+  void Print(const kube::Json& answer);
+
+ private:
+  kube::App& app_;
+  ToolFlags flags_;
+  std::unique_ptr<kube::Client> client_;
+  std::string ns_;
+};
+
+}  // namespace plugin

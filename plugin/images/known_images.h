@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// KnownImages: what the cluster knows of images, from its ImageFacts objects, for lookups.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "image-facts/fact_index.h"
+#include "kube/types/core.pb.h"
+#include "placement/platforms.h"
+
+namespace plugin {
+
+class KnownImages {
+ public:
+  using Fact = image_facts::FactIndex::Fact;
+
+  void Add(image_facts::FactIndex facts) { objects_.push_back(std::move(facts)); }
+
+  // The newest fact that counts for the pod: registries tell it everybody, or it was learned with
+  // the pod's own pull secrets. `image` as the pod has it, untrusted.
+  std::optional<Fact> Find(const std::string& image, const kube::core::Pod& pod) const;
+
+ private:
+  std::vector<image_facts::FactIndex> objects_;
+};
+
+}  // namespace plugin

@@ -6,24 +6,14 @@
 #include <optional>
 
 #include "api/names.h"
-#include "kube/types/in_order.h"
+#include "cluster-controller/registry_config_maps.h"
 
 namespace cluster_controller {
 namespace {
 
-constexpr char kRegistriesKey[] = "registries.conf";
-constexpr char kPolicyKey[] = "policy.json";
 // A ConfigMap of operator/manifests/components/openshift. OpenShift writes the cluster's trusted
 // authorities into it.
 constexpr char kTrustedCaConfigMap[] = "trusted-ca";
-
-// The same ConfigMap always gives the same text: the inspector drops its caches if it changes.
-void AppendBundle(const kube::core::ConfigMap& map, std::string& pem) {
-  for (const auto& [key, certificates] : kube::InOrder(map.data())) {
-    pem += certificates;
-    pem += '\n';
-  }
-}
 
 }  // namespace
 
@@ -87,27 +77,18 @@ inspection::InspectorConfig SystemConfig::ConfigFor(
     config.certificates[registry].ca_pem += tls.ca_pem;
   if (!spec.registries_config_map.empty()) {
     if (auto map = config_maps_.Get({ns_, spec.registries_config_map})) {
-      auto value = [&](const char* key) {
-        auto found = map->data().find(key);
-        return found == map->data().end() ? std::string() : found->second;
-      };
-      if (std::string text = value(kRegistriesKey); !text.empty()) {
-        config.registries_conf = std::move(text);
-        config.registries_conf_drop_ins.clear();
-      }
-      if (std::string text = value(kPolicyKey); !text.empty()) config.policy_json = std::move(text);
+      UseRegistries(*map, config);
     } else {
       LOG(WARNING) << "registriesConfigMapRef: no ConfigMap " << ns_ << "/"
                    << spec.registries_config_map;
     }
   }
   if (openshift_.present) {
-    if (auto map = config_maps_.Get({ns_, kTrustedCaConfigMap}))
-      AppendBundle(*map, config.ca_bundle_pem);
+    if (auto map = config_maps_.Get({ns_, kTrustedCaConfigMap})) TrustBundle(*map, config);
   }
   if (!spec.ca_bundle_config_map.empty()) {
     if (auto map = config_maps_.Get({ns_, spec.ca_bundle_config_map})) {
-      AppendBundle(*map, config.ca_bundle_pem);
+      TrustBundle(*map, config);
     } else {
       LOG(WARNING) << "caBundleConfigMapRef: no ConfigMap " << ns_ << "/"
                    << spec.ca_bundle_config_map;

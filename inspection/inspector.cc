@@ -540,6 +540,11 @@ class Inspector final : public ImageInspector {
     Result<InspectedImage> image =
         co_await ReadImage(generation.client, repository, std::move(version), query.use, deadline);
     if (!image) co_return image.error();
+    if (options_.after_read) {
+      std::string digest = image->digest;
+      Result<> more = co_await options_.after_read(generation.client, repository, digest);
+      if (!more) co_return more.error();
+    }
     auto platforms = std::make_shared<const ImagePlatforms>(std::move(image->platforms));
     generation.images.Put(query.ImageKey(image->digest), platforms);
     co_return Found{std::move(platforms), std::move(image->digest)};

@@ -33,6 +33,9 @@
 
 namespace inspection {
 
+class RegistryClient;
+struct Repository;
+
 // The reason of the error if the pod is gone that the image was inspected for: it says nothing
 // about other pods with the same SharingKey().
 inline constexpr std::string_view kPodGone = "PodGone";
@@ -90,6 +93,11 @@ struct InspectorOptions {
   // Called with a line of text for each request and each choice of a mirror or credential; never
   // with a secret. May be empty.
   std::function<void(const std::string&)> trace;
+  // For tools that say more about an image: called after it was read from a registry, with the
+  // place and the digest of what was read. The references outlive the call. May be empty.
+  std::function<kube::Async<>(RegistryClient& client, const Repository& repository,
+                              std::string digest)>
+      after_read;
 };
 
 class ImageInspector {

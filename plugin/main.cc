@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "api/names.h"
 #include "api/version.h"
 #include "kube/base/app.h"
 #include "plugin/command/chosen.h"
+#include "plugin/commands/inspect.h"
 #include "plugin/commands/why.h"
 
 namespace plugin {
@@ -21,6 +23,17 @@ void AddFlags(CLI::App& app, ToolFlags& flags) {
   app.add_option("--context", flags.context, "Context in the kubeconfig file")->option_text("NAME");
   app.add_option("-n,--namespace", flags.ns, "Namespace; default: that of the context")
       ->option_text("NAME");
+  app.add_option("--operator-namespace", flags.operator_namespace, "Namespace of the operator")
+      ->default_val(std::string(api::kDefaultOperatorNamespace))
+      ->option_text("NAME");
+}
+
+kube::Async<> RunIn(kube::App& app, const Chosen& chosen, ExitCode& code) {
+  Tool tool(app, chosen.flags);
+  kube::Result<ExitCode> done = co_await chosen.run(tool);
+  if (!done) co_return done.error();
+  code = *done;
+  co_return kube::Ok();
 }
 
 int Run(const Chosen& chosen) {
@@ -34,14 +47,8 @@ int Run(const Chosen& chosen) {
                                  .argv = argv,
                                  .interactive = true};
   ExitCode code = kSuccess;
-  auto run = [&](kube::App& app) -> kube::Async<> {
-    Tool tool(app, chosen.flags);
-    kube::Result<ExitCode> done = co_await chosen.run(tool);
-    if (!done) co_return done.error();
-    code = *done;
-    co_return kube::Ok();
-  };
-  const int failed = kube::RunApp(options, run);
+  const int failed =
+      kube::RunApp(options, [&](kube::App& app) { return RunIn(app, chosen, code); });
   return failed != 0 ? failed : code;
 }
 
@@ -56,6 +63,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string(api::kVersion));
   plugin::AddFlags(app, chosen.flags);
   plugin::AddWhy(app, chosen);
+  plugin::AddInspect(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

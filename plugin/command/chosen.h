@@ -13,6 +13,8 @@ namespace plugin {
 // Of the process. 1 is for errors, and 2 for a wrong command line.
 enum ExitCode : int {
   kSuccess = 0,
+  // Something that was asked for could not be read; what could be is printed.
+  kIncomplete = 4,
   // What `simulate` was asked about would not be placed as its author wants.
   kNotPlaced = 3,
 };

@@ -20,6 +20,8 @@ struct ToolFlags {
   std::string context;
   std::string ns;
   bool all_namespaces = false;
+  // With the operator, and the facts about images.
+  std::string operator_namespace;
   std::string output;  // one of the command's formats; "" for people
 };
 
@@ -34,6 +36,8 @@ class Tool {
   kube::Result<kube::Client*> Connect();
   // Of the flag, else of the context, else "default"; "" with --all-namespaces. After Connect().
   const std::string& ns() const { return ns_; }
+
+  const std::string& operator_namespace() const { return flags_.operator_namespace; }
 
   const std::string& output() const { return flags_.output; }
   bool is_for_people() const { return flags_.output.empty() || flags_.output == "wide"; }

@@ -21,7 +21,9 @@ using kube::Error;
 using kube::Result;
 
 Async<ExitCode> WhyPod(Tool& tool, kube::Client& client, kube::ObjectKey key) {
-  Result<PodEvidence> evidence = co_await ReadPod(client, tool.clock(), std::move(key));
+  std::string operator_namespace = tool.operator_namespace();
+  Result<PodEvidence> evidence =
+      co_await ReadPod(client, tool.clock(), std::move(key), std::move(operator_namespace));
   if (!evidence) co_return evidence.error();
   if (tool.is_for_people()) {
     tool.Print(WhyPod(*evidence, Style::OfStdout()));
@@ -33,8 +35,9 @@ Async<ExitCode> WhyPod(Tool& tool, kube::Client& client, kube::ObjectKey key) {
 
 Async<ExitCode> WhyWorkload(Tool& tool, kube::Client& client, kube::Resource kind,
                             kube::ObjectKey key) {
-  Result<WorkloadEvidence> evidence =
-      co_await ReadWorkload(client, tool.clock(), kind, std::move(key));
+  std::string operator_namespace = tool.operator_namespace();
+  Result<WorkloadEvidence> evidence = co_await ReadWorkload(
+      client, tool.clock(), kind, std::move(key), std::move(operator_namespace));
   if (!evidence) co_return evidence.error();
   if (tool.is_for_people()) {
     tool.Print(WhyWorkload(*evidence, Style::OfStdout()));

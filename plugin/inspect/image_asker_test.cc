@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/inspect/image_asker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "inspection/testing/fake_registry.h"
+#include "inspection/testing/registry_fixture.h"
+#include "kube/base/clock.h"
+#include "kube/testing/run.h"
+
+namespace plugin {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ImageAskerTest : public inspection::RegistryFixture {
+ protected:
+  ImageAskerTest() {
+    inspection::InspectorConfig config;
+    config.registries_conf = inspection::InsecureRegistriesConf(registry_.host());
+    EXPECT_TRUE(asker_.Use(std::move(config)));
+  }
+
+  ImageDetails Ask(const std::string& image, bool sizes = true,
+                   inspection::SharedKeyring keyring = {}) {
+    return *kube::Run(io_, asker_.Ask({.image = registry_.host() + "/" + image,
+                                       .keyring = std::move(keyring),
+                                       .sizes = sizes}));
+  }
+  // Of one platform, with a layer of so many bytes.
+  std::string PutImage(const std::string& tag, const std::string& architecture, int bytes) {
+    const std::string config =
+        registry_.PutBlob(R"({"os":"linux","architecture":")" + architecture + R"("})");
+    return registry_.PutManifest("app", tag,
+                                 R"({"schemaVersion":2,"config":{"digest":")" + config +
+                                     R"("},"layers":[{"digest":"sha256:l","size":)" +
+                                     std::to_string(bytes) + "}]}",
+                                 inspection::kOciManifest);
+  }
+  static std::string Entry(const std::string& digest, const std::string& architecture) {
+    return R"({"digest":")" + digest + R"(","platform":{"os":"linux","architecture":")" +
+           architecture + R"("}})";
+  }
+  std::string PutIndex(const std::string& tag, const std::string& entries) {
+    return registry_.PutManifest("app", tag, R"({"schemaVersion":2,"manifests":[)" + entries + "]}",
+                                 inspection::kOciIndex);
+  }
+
+  std::vector<std::string> lines_;
+  ImageAsker asker_{io_.get_executor(), kube::RealClock(),
+                    [this](const std::string& line) { lines_.push_back(line); }};
+};
+
+TEST_F(ImageAskerTest, SizesOfEachPlatform) {
+  const std::string amd64 = PutImage("", "amd64", 100), arm64 = PutImage("", "arm64", 200);
+  const std::string index = PutIndex("1", Entry(amd64, "amd64") + "," + Entry(arm64, "arm64"));
+  ImageDetails details = Ask("app:1");
+  EXPECT_EQ(details.error, "");
+  EXPECT_EQ(details.digest, index);
+  EXPECT_EQ(details.platforms, "linux/amd64 linux/arm64");
+  ASSERT_EQ(details.variants.size(), 2u);
+  EXPECT_EQ(details.variants[1].platform, "linux/arm64");
+  EXPECT_EQ(details.variants[1].digest, arm64);
+  EXPECT_EQ(details.variants[1].bytes, 200u);
+  EXPECT_THAT(details.place, HasSubstr(registry_.host() + "/app"));
+  EXPECT_EQ(details.access, "");
+  EXPECT_FALSE(lines_.empty());
+}
+
+TEST_F(ImageAskerTest, OneImageIsItsOnlyVariant) {
+  const std::string digest = PutImage("1", "s390x", 300);
+  ImageDetails details = Ask("app:1");
+  EXPECT_EQ(details.platforms, "linux/s390x");
+  ASSERT_EQ(details.variants.size(), 1u);
+  EXPECT_EQ(details.variants[0].bytes, 300u);
+  EXPECT_EQ(details.variants[0].digest, digest);
+}
+
+TEST_F(ImageAskerTest, NamesTheCredential) {
+  PutImage("1", "arm64", 1);
+  registry_.RequireBasic("ann", "secret");
+  ImageDetails details =
+      Ask("app:1", /*sizes=*/true, inspection::NewKeyring(registry_.host(), "ann", "secret"));
+  EXPECT_EQ(details.error, "");
+  EXPECT_THAT(details.access, HasSubstr("ns/ann"));
+  for (const std::string& line : lines_) EXPECT_THAT(line, ::testing::Not(HasSubstr("secret")));
+
+  details = Ask("app:2", /*sizes=*/true, inspection::NewKeyring(registry_.host(), "ann", "other"));
+  EXPECT_THAT(details.error, HasSubstr("401"));
+}
+
+TEST_F(ImageAskerTest, AnIndexWithoutEndCostsALimitedNumberOfRequests) {
+  std::string entries;
+  for (int i = 0; i < 300; ++i)
+    entries += (i == 0 ? "" : ",") + Entry(PutImage("", "arm64", i), "arm64");
+  PutIndex("1", entries);
+  ImageDetails details = Ask("app:1");
+  EXPECT_EQ(details.error, "");
+  EXPECT_LT(registry_.Count("manifests/"), 70);
+  EXPECT_LT(details.variants.size(), 70u);
+}
+
+TEST_F(ImageAskerTest, WithoutSizesIsOneRequest) {
+  PutIndex("1", Entry(PutImage("", "amd64", 100), "amd64") + "," +
+                    Entry(PutImage("", "arm64", 1), "arm64"));
+  registry_.ClearLog();
+  ImageDetails details = Ask("app:1", /*sizes=*/false);
+  EXPECT_EQ(details.platforms, "linux/amd64 linux/arm64");
+  EXPECT_EQ(registry_.Count("manifests/"), 1);
+}
+
+}  // namespace
+}  // namespace plugin

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/inspect/image_details.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "kube/types/list_at.h"
+#include "plugin/text/printable.h"
+#include "plugin/text/table.h"
+#include "plugin/text/titled.h"
+
+namespace plugin {
+namespace {
+
+using kube::Json;
+
+// A registry can name any size; no image has more.
+constexpr uint64_t kMaxBytes = uint64_t{1} << 50;
+
+uint64_t SizeOf(const Json& descriptor) {
+  const int64_t size = kube::IntAt(descriptor, "size");
+  return size < 0 ? 0 : std::min(static_cast<uint64_t>(size), kMaxBytes);
+}
+
+std::string PlatformOf(const Json& descriptor) {
+  std::string platform = kube::StringAt(descriptor, "platform.os") + "/" +
+                         kube::StringAt(descriptor, "platform.architecture");
+  const std::string variant = kube::StringAt(descriptor, "platform.variant");
+  if (!variant.empty()) platform += "/" + variant;
+  return platform == "/" ? "" : platform;
+}
+
+}  // namespace
+
+kube::Result<ManifestSummary> SummarizeManifest(std::string_view body) {
+  kube::Result<Json> manifest = kube::ParseJson(body);
+  if (!manifest) return manifest.error();
+  if (!manifest->is_object()) return kube::Error::Invalid("the manifest is not an object");
+  ManifestSummary summary;
+  summary.is_index = manifest->contains("manifests");
+  for (const Json& layer : kube::ListAt(*manifest, "layers"))
+    summary.bytes = std::min(summary.bytes + SizeOf(layer), kMaxBytes);
+  for (const Json& entry : kube::ListAt(*manifest, "manifests")) {
+    std::string platform = PlatformOf(entry);
+    // Attestations of BuildKit.
+    if (platform == "unknown/unknown") continue;
+    summary.variants.push_back({std::move(platform), kube::StringAt(entry, "digest"), 0});
+  }
+  return summary;
+}
+
+std::string DescribeBytes(uint64_t bytes) {
+  constexpr std::array kUnits = {"B", "kB", "MB", "GB", "TB", "PB"};
+  constexpr double kStep = 1000;
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  for (; value >= kStep && unit + 1 < kUnits.size(); ++unit) value /= kStep;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, kUnits[unit]);
+  return text.data();
+}
+
+std::string Say(const ImageDetails& details, Style style) {
+  std::string text = style.Bold(Printable(details.image)) + "\n";
+  if (!details.error.empty()) return text + Titled("error", details.error, style);
+  text += Titled("digest", details.digest, style) + Titled("from", details.place, style);
+  text += Titled("access", details.access.empty() ? "anonymous" : details.access, style);
+  text +=
+      Titled("runs on",
+             details.platforms == "*" ? "every platform: it never runs" : details.platforms, style);
+  if (details.variants.empty()) return text;
+  Table table({"PLATFORM", "SIZE", "DIGEST"});
+  for (const ImageVariant& variant : details.variants)
+    table.Add(
+        {variant.platform, variant.bytes == 0 ? "" : DescribeBytes(variant.bytes), variant.digest});
+  return text + "\n" + table.ToText();
+}
+
+Json AsJson(const ImageDetails& details) {
+  Json json = {{"image", details.image}};
+  if (!details.error.empty()) {
+    json["error"] = details.error;
+    return json;
+  }
+  json["digest"] = details.digest;
+  json["place"] = details.place;
+  json["access"] = details.access;
+  json["platforms"] = details.platforms;
+  json["variants"] = Json::array();
+  for (const ImageVariant& variant : details.variants) {
+    Json one = {{"platform", variant.platform}, {"digest", variant.digest}};
+    if (variant.bytes > 0) one["bytes"] = variant.bytes;
+    json["variants"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace plugin

@@ -75,7 +75,8 @@ ALLOWED = {
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
     "plugin": {
-        "kube", "api", "placement", "deploy", "inspection", "image-facts", "cluster-controller"
+        "kube", "api", "placement", "deploy", "inspection", "image-facts", "cluster-controller",
+        "webhook"
     },
     "examples": {"kube"},
 }

@@ -47,7 +47,13 @@ Async<RegistryAccess> AccessAsPod(Tool& tool, const std::string& name,
       questions.push_back({.image = std::move(image.reference), .only_volume = image.only_volume});
   }
   std::string operator_namespace = tool.operator_namespace();
-  co_return co_await AccessOfPod(**client, tool.clock(), *pod, std::move(operator_namespace));
+  auto cluster = co_await AccessOfCluster(**client, tool.clock(), std::move(operator_namespace));
+  if (!cluster) co_return cluster.error();
+  RegistryAccess access{.config = cluster->config, .keyring = {}, .unread = cluster->unread};
+  auto keyring = co_await KeyringOf(**client, tool.clock(), *pod, *cluster, access.unread);
+  if (!keyring) co_return keyring.error();
+  access.keyring = std::move(*keyring);
+  co_return access;
 }
 
 void PrintAll(Tool& tool, const std::vector<ImageDetails>& images,

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "image-facts/image_fact.h"
 #include "inspection/registry/registry_client.h"
 
 namespace plugin {
@@ -93,7 +92,7 @@ Async<ImageDetails> ImageAsker::Ask(Question question) {
   Result<inspection::Inspected> inspected = co_await inspector_->Inspect(std::move(request));
   if (kube::FailedWith(inspected, kube::Code::kCancelled)) co_return inspected.error();
   if (inspected) {
-    asked_.platforms = image_facts::PlatformsToText(*inspected->platforms);
+    asked_.platforms = std::move(inspected->platforms);
   } else {
     asked_.error = inspected.error().message();
   }

@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "image-facts/image_fact.h"
 #include "inspection/testing/fake_registry.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/base/clock.h"
@@ -15,6 +16,10 @@ namespace plugin {
 namespace {
 
 using ::testing::HasSubstr;
+
+std::string PlatformsOf(const ImageDetails& details) {
+  return image_facts::PlatformsToText(*details.platforms);
+}
 
 class ImageAskerTest : public inspection::RegistryFixture {
  protected:
@@ -60,7 +65,7 @@ TEST_F(ImageAskerTest, SizesOfEachPlatform) {
   ImageDetails details = Ask("app:1");
   EXPECT_EQ(details.error, "");
   EXPECT_EQ(details.digest, index);
-  EXPECT_EQ(details.platforms, "linux/amd64 linux/arm64");
+  EXPECT_EQ(PlatformsOf(details), "linux/amd64 linux/arm64");
   ASSERT_EQ(details.variants.size(), 2u);
   EXPECT_EQ(details.variants[1].platform, "linux/arm64");
   EXPECT_EQ(details.variants[1].digest, arm64);
@@ -73,7 +78,7 @@ TEST_F(ImageAskerTest, SizesOfEachPlatform) {
 TEST_F(ImageAskerTest, OneImageIsItsOnlyVariant) {
   const std::string digest = PutImage("1", "s390x", 300);
   ImageDetails details = Ask("app:1");
-  EXPECT_EQ(details.platforms, "linux/s390x");
+  EXPECT_EQ(PlatformsOf(details), "linux/s390x");
   ASSERT_EQ(details.variants.size(), 1u);
   EXPECT_EQ(details.variants[0].bytes, 300u);
   EXPECT_EQ(details.variants[0].digest, digest);
@@ -108,7 +113,7 @@ TEST_F(ImageAskerTest, WithoutSizesIsOneRequest) {
                     Entry(PutImage("", "arm64", 1), "arm64"));
   registry_.ClearLog();
   ImageDetails details = Ask("app:1", /*sizes=*/false);
-  EXPECT_EQ(details.platforms, "linux/amd64 linux/arm64");
+  EXPECT_EQ(PlatformsOf(details), "linux/amd64 linux/arm64");
   EXPECT_EQ(registry_.Count("manifests/"), 1);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "image-facts/image_fact.h"
 #include "kube/types/list_at.h"
 #include "plugin/text/printable.h"
 #include "plugin/text/table.h"
@@ -30,6 +31,11 @@ std::string PlatformOf(const Json& descriptor) {
   const std::string variant = kube::StringAt(descriptor, "platform.variant");
   if (!variant.empty()) platform += "/" + variant;
   return platform == "/" ? "" : platform;
+}
+
+// "linux/amd64 linux/arm64", "*"
+std::string PlatformsOf(const ImageDetails& details) {
+  return details.platforms == nullptr ? "" : image_facts::PlatformsToText(*details.platforms);
 }
 
 }  // namespace
@@ -63,13 +69,13 @@ std::string DescribeBytes(uint64_t bytes) {
 }
 
 std::string Say(const ImageDetails& details, Style style) {
-  std::string text = style.Bold(Printable(details.image)) + "\n";
-  if (!details.error.empty()) return text + Titled("error", details.error, style);
-  text += Titled("digest", details.digest, style) + Titled("from", details.place, style);
-  text += Titled("access", details.access.empty() ? "anonymous" : details.access, style);
-  text +=
-      Titled("runs on",
-             details.platforms == "*" ? "every platform: it never runs" : details.platforms, style);
+  const std::string image = style.Bold(Printable(details.image)) + "\n";
+  if (!details.error.empty()) return image + Titled("error", details.error, style);
+  const std::string platforms = PlatformsOf(details);
+  std::string text =
+      image + Titled("digest", details.digest, style) + Titled("from", details.place, style) +
+      Titled("access", details.access.empty() ? "anonymous" : details.access, style) +
+      Titled("runs on", platforms == "*" ? "every platform: it never runs" : platforms, style);
   if (details.variants.empty()) return text;
   Table table({"PLATFORM", "SIZE", "DIGEST"});
   for (const ImageVariant& variant : details.variants)
@@ -87,7 +93,7 @@ Json AsJson(const ImageDetails& details) {
   json["digest"] = details.digest;
   json["place"] = details.place;
   json["access"] = details.access;
-  json["platforms"] = details.platforms;
+  json["platforms"] = PlatformsOf(details);
   json["variants"] = Json::array();
   for (const ImageVariant& variant : details.variants) {
     Json one = {{"platform", variant.platform}, {"digest", variant.digest}};

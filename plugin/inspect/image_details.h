@@ -9,6 +9,7 @@
 
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"
+#include "placement/platforms.h"
 #include "plugin/text/style.h"
 
 namespace plugin {
@@ -28,9 +29,8 @@ struct ImageDetails {
   std::string place;
   std::string access;
   std::vector<ImageVariant> variants;
-  // What of them a node can be chosen by: "linux/amd64 linux/arm64"; "*" for an image that never
-  // runs.
-  std::string platforms;
+  // What nodes are chosen by.
+  placement::SharedPlatforms platforms;
   // Not empty: the image could not be read.
   std::string error;
 };

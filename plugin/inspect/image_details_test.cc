@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace plugin {
 namespace {
 
@@ -46,7 +48,8 @@ TEST(ImageDetailsTest, ForPeople) {
                        .place = "mirror.io/app: mirror of r.io",
                        .access = "shop/key key r.io",
                        .variants = {{"linux/arm64", "sha256:a", 31'249'000}},
-                       .platforms = "linux/arm64"};
+                       .platforms = std::make_shared<placement::ImagePlatforms>(
+                           placement::ImagePlatforms{.platforms = {{"linux", "arm64"}}})};
   EXPECT_EQ(Say(details),
             "r.io/app:1\n"
             "digest    sha256:i\n"

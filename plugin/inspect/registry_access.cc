@@ -50,13 +50,6 @@ Async<std::optional<ConfigMap>> ReadConfigMap(Client& client, kube::ObjectKey ke
   co_return std::nullopt;
 }
 
-void Add(const Result<inspection::SharedKeyring>& secrets, std::string what,
-         inspection::Keyring& keyring, std::vector<Unread>& unread) {
-  if (secrets && *secrets == nullptr) return;
-  Result<> added = secrets ? keyring.Append(**secrets) : Result<>(secrets.error());
-  if (!added) unread.push_back({std::move(what), added.error().message()});
-}
-
 }  // namespace
 
 Result<RegistryAccess> AccessOfThisMachine(const LocalFiles& files) {
@@ -88,9 +81,9 @@ Result<RegistryAccess> AccessOfThisMachine(const LocalFiles& files) {
   return access;
 }
 
-Async<RegistryAccess> AccessOfPod(Client& client, kube::Clock& clock, const kube::core::Pod& pod,
-                                  std::string operator_namespace) {
-  RegistryAccess access;
+Async<ClusterAccess> AccessOfCluster(Client& client, kube::Clock& clock,
+                                     std::string operator_namespace) {
+  ClusterAccess access;
   cluster_controller::OpenShiftObjects openshift(client);
   Result<> read = co_await openshift.Read();
   if (!read) access.unread.push_back({"mirrors of OpenShift", read.error().message()});
@@ -110,22 +103,36 @@ Async<RegistryAccess> AccessOfPod(Client& client, kube::Clock& clock, const kube
   map = co_await ReadConfigMap(client, std::move(bundle), access.unread);
   if (map && *map) cluster_controller::TrustBundle(**map, access.config);
 
-  // The pod's own and the global one apart: who may read the first may seldom read the second.
   cluster_controller::PullSecrets secrets(client, clock);
-  inspection::Keyring keyring;
-  std::string ns = pod.metadata().namespace_();
-  std::vector<std::string> names = placement::PullSecretsOf(pod);
-  auto own = co_await secrets.For(ns, std::move(names));
-  Add(own, "pull secrets", keyring, access.unread);
   kube::ObjectKey global{std::move(operator_namespace), spec.global_pull_secret};
   if (global.name.empty() && openshift.config().present)
     global = {cluster_controller::kOpenShiftConfigNamespace, "pull-secret"};
   secrets.SetGlobal(std::move(global));
-  std::vector<std::string> none;
-  auto of_cluster = co_await secrets.For(std::move(ns), std::move(none));
-  Add(of_cluster, "the global pull secret", keyring, access.unread);
-  access.keyring = std::make_shared<const inspection::Keyring>(std::move(keyring));
+  std::string no_namespace;
+  std::vector<std::string> no_names;
+  auto keyring = co_await secrets.For(std::move(no_namespace), std::move(no_names));
+  if (keyring) {
+    access.global = std::move(*keyring);
+  } else {
+    access.unread.push_back({"the global pull secret", keyring.error().message()});
+  }
   co_return access;
+}
+
+Async<inspection::SharedKeyring> KeyringOf(Client& client, kube::Clock& clock,
+                                           const kube::core::Pod& pod, const ClusterAccess& cluster,
+                                           std::vector<Unread>& unread) {
+  cluster_controller::PullSecrets secrets(client, clock);
+  std::string ns = pod.metadata().namespace_();
+  std::string of = "pull secrets of " + ns;
+  std::vector<std::string> names = placement::PullSecretsOf(pod);
+  auto own = co_await secrets.For(std::move(ns), std::move(names));
+  inspection::Keyring keyring;
+  Result<> added = own ? kube::Ok() : Result<>(own.error());
+  if (own && *own != nullptr) added = keyring.Append(**own);
+  if (added && cluster.global != nullptr) added = keyring.Append(*cluster.global);
+  if (!added) unread.push_back({std::move(of), added.error().message()});
+  co_return std::make_shared<const inspection::Keyring>(std::move(keyring));
 }
 
 }  // namespace plugin

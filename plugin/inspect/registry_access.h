@@ -37,10 +37,22 @@ struct LocalFiles {
 // Errors: those of a file that is named, and kInvalid for one that does not parse.
 kube::Result<RegistryAccess> AccessOfThisMachine(const LocalFiles& files);
 
-// As the cluster controller asks for the pod: its pull secrets, the global one, and the registries
-// of the ClusterPodPlacementConfig and of OpenShift, as far as the user may read them. Thread: the
+// What the cluster controller asks registries with, as far as the user may read it: the registries
+// of the ClusterPodPlacementConfig and of OpenShift, and the global pull secret. Thread: the
 // client's. Errors: kCancelled.
-kube::Async<RegistryAccess> AccessOfPod(kube::Client& client, kube::Clock& clock,
-                                        const kube::core::Pod& pod, std::string operator_namespace);
+struct ClusterAccess {
+  inspection::InspectorConfig config;
+  inspection::SharedKeyring global;
+  std::vector<Unread> unread = {};
+};
+kube::Async<ClusterAccess> AccessOfCluster(kube::Client& client, kube::Clock& clock,
+                                           std::string operator_namespace);
+
+// The credentials for the images of the pod: its pull secrets, then the global one. What cannot be
+// read is added to `unread`. Errors: kCancelled.
+kube::Async<inspection::SharedKeyring> KeyringOf(kube::Client& client, kube::Clock& clock,
+                                                 const kube::core::Pod& pod,
+                                                 const ClusterAccess& cluster,
+                                                 std::vector<Unread>& unread);
 
 }  // namespace plugin

@@ -10,9 +10,8 @@
 #include "api/names.h"
 #include "kube/base/join.h"
 #include "placement/gate.h"
-#include "placement/ignored.h"
 #include "placement/pod_metadata.h"
-#include "placement/selector.h"
+#include "plugin/pod/never_gated.h"
 #include "plugin/pod/node_fit.h"
 
 namespace plugin {
@@ -195,41 +194,9 @@ Answer SchedulerRefuses(const PodEvidence& evidence) {
 Answer NotPlaced(const PodEvidence& evidence) {
   const Pod& pod = evidence.pod;
   if (WasPlaced(pod)) return std::nullopt;
-  const std::string ns = pod.metadata().namespace_();
-  const std::string exclude(api::kExcludeLabel);
-  const std::string ask = "remove the label for new pods to be placed";
-  if (ns.starts_with("kube-"))
-    return Cause{"NamespaceReserved", "pods of " + ns + " are never placed by architecture", ""};
-  if (HasLabel(pod, exclude)) return Cause{"PodOptsOut", "the pod has the label " + exclude, ask};
-  if (evidence.around->ns && evidence.around->ns->metadata().labels().contains(exclude))
-    return Cause{"NamespaceOptsOut", "the namespace has the label " + exclude, ask};
-  // The scheduler has bound it since.
-  Pod created_as = pod;
-  created_as.mutable_spec()->clear_node_name();
-  if (placement::IsIgnored(created_as, ""))
-    return Cause{"NeverPlaced",
-                 "such pods are never placed by architecture: of a DaemonSet, or for the control "
-                 "plane",
-                 ""};
-  if (evidence.around->has_no_cluster_config)
-    return Cause{"NoClusterPodPlacementConfig",
-                 "there is no ClusterPodPlacementConfig cluster: no pod is placed by architecture",
-                 "create it"};
+  if (Answer never = WhyNeverGated(pod, *evidence.around)) return never;
   if (!evidence.around->cluster_config) return std::nullopt;
   const api::ClusterPodPlacementConfig& config = *evidence.around->cluster_config;
-  if (placement::OptsOut(pod, config.spec.excluded_scheduler_names))
-    return Cause{"SchedulerExcluded",
-                 "the ClusterPodPlacementConfig excludes the pods of the scheduler " +
-                     pod.spec().scheduler_name(),
-                 ""};
-  if (evidence.around->ns && config.spec.namespace_selector) {
-    auto selected = placement::Matches(*config.spec.namespace_selector,
-                                       evidence.around->ns->metadata().labels());
-    if (selected && !*selected)
-      return Cause{"NamespaceNotSelected",
-                   "the namespaceSelector of the ClusterPodPlacementConfig does not select " + ns,
-                   "change the labels of the namespace, or the selector"};
-  }
   const auto& created = pod.metadata().creation_timestamp();
   if (created.seconds() < config.metadata().creation_timestamp().seconds())
     return Cause{"OlderThanTheOperator", "the pod is older than the ClusterPodPlacementConfig",

@@ -7,6 +7,7 @@
 
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "plugin/read/kinds.h"
 #include "plugin/read/read_pod.h"
 
 namespace plugin {
@@ -19,9 +20,6 @@ using kube::Result;
 using kube::Unstructured;
 using kube::core::Event;
 using kube::core::Pod;
-
-constexpr kube::Resource kStatefulSets{"apps", "v1", "statefulsets", "StatefulSet"};
-constexpr kube::Resource kJobs{"batch", "v1", "jobs", "Job"};
 
 struct Kind {
   kube::Resource resource;

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// ImageFinding: what is known of an image of a pod.
+#pragma once
+
+#include <string>
+
+#include "placement/platforms.h"
+
+namespace plugin {
+
+struct ImageFinding {
+  std::string image;                     // as the pod has it
+  placement::SharedPlatforms platforms;  // nullptr: not known
+  std::string source;                    // where that was learned; else why it was not
+};
+
+}  // namespace plugin

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/inspect/image_finder.h"
+
+#include <utility>
+
+#include "placement/images.h"
+
+namespace plugin {
+
+using kube::Async;
+using kube::Result;
+
+ImageFinder::ImageFinder(kube::Client& client, kube::Executor executor, kube::Clock& clock,
+                         ImageFinderOptions options)
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      asker_(std::move(executor), clock, /*trace=*/{}) {}
+
+Async<std::vector<ImageFinding>> ImageFinder::Find(const kube::core::Pod& pod,
+                                                   const KnownImages& known) {
+  std::vector<ImageFinding> findings;
+  for (const placement::ContainerImage& image : placement::ImagesOf(pod)) {
+    if (std::optional<KnownImages::Fact> fact = known.Find(image.reference, pod)) {
+      findings.push_back({image.reference, fact->platforms, "the cluster knows it"});
+    } else if (!options_.asks_registries) {
+      findings.push_back({image.reference, nullptr, "the cluster does not know it"});
+    } else {
+      std::string name = image.reference;
+      Result<ImageFinding> finding = co_await Ask(pod, std::move(name), image.only_volume);
+      if (!finding) co_return finding.error();
+      findings.push_back(std::move(*finding));
+    }
+  }
+  co_return findings;
+}
+
+Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string image,
+                                     bool only_volume) {
+  if (!cluster_) {
+    std::string ns = options_.operator_namespace;
+    Result<ClusterAccess> access = co_await AccessOfCluster(client_, clock_, std::move(ns));
+    if (!access) co_return access.error();
+    Result<> used = asker_.Use(access->config);
+    if (!used)
+      access->unread.push_back({"the configuration of registries", used.error().message()});
+    unread_ = std::move(access->unread);
+    cluster_ = std::move(*access);
+  }
+  std::string secrets = pod.metadata().namespace_();
+  for (const std::string& secret : placement::PullSecretsOf(pod)) secrets += " " + secret;
+  auto keyring = keyrings_.find(secrets);
+  if (keyring == keyrings_.end()) {
+    auto read = co_await KeyringOf(client_, clock_, pod, *cluster_, unread_);
+    if (!read) co_return read.error();
+    keyring = keyrings_.emplace(secrets, std::move(*read)).first;
+  }
+  const std::string key = (only_volume ? "volume " : "container ") + image + " " + secrets;
+  if (auto found = asked_.find(key); found != asked_.end()) co_return found->second;
+  ImageAsker::Question question{
+      .image = image, .only_volume = only_volume, .keyring = keyring->second};
+  Result<ImageDetails> details = co_await asker_.Ask(std::move(question));
+  if (!details) co_return details.error();
+  ImageFinding finding{std::move(image), std::move(details->platforms),
+                       details->error.empty() ? "the registry says so" : details->error};
+  asked_.emplace(key, finding);
+  co_return finding;
+}
+
+}  // namespace plugin

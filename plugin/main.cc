@@ -10,6 +10,7 @@
 #include "kube/base/app.h"
 #include "plugin/command/chosen.h"
 #include "plugin/commands/inspect.h"
+#include "plugin/commands/report.h"
 #include "plugin/commands/simulate.h"
 #include "plugin/commands/why.h"
 
@@ -66,6 +67,7 @@ int main(int argc, char** argv) {
   plugin::AddWhy(app, chosen);
   plugin::AddInspect(app, chosen);
   plugin::AddSimulate(app, chosen);
+  plugin::AddReport(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

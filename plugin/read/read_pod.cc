@@ -58,20 +58,25 @@ Async<> ReadNodes(Client& client, NamespaceEvidence& evidence) {
   co_return kube::Ok();
 }
 
-// A few objects at a time: each may have 256 KiB, and becomes an index of a tenth.
-Async<> ReadFacts(Client& client, std::string ns, NamespaceEvidence& evidence) {
-  kube::ListOptions options{.ns = std::move(ns), .limit = 4};
-  auto facts = co_await kube::List<image_facts::FactIndex>(client, std::move(options));
-  if (facts) {
-    for (image_facts::FactIndex& object : facts->items)
-      evidence.known_images.Add(std::move(object));
-  } else if (!IsNotFound(facts)) {
-    Note(evidence, "what is known of images", facts.error());
-  }
-  co_return kube::Ok();
-}
-
 }  // namespace
+
+Async<KnownImages> ReadKnownImages(Client& client, std::string operator_namespace) {
+  KnownImages known;
+  // A few objects at a time: each may have 256 KiB, and becomes an index of a tenth.
+  constexpr int kObjects = 4;
+  kube::ListOptions options{.ns = std::move(operator_namespace), .limit = kObjects};
+  kube::ListPages pages(client, kube::ResourceOf<image_facts::FactIndex>::value, std::move(options),
+                        /*protobuf=*/false);
+  while (pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (IsNotFound(page)) co_return known;
+    if (!page) co_return page.error();
+    auto objects = kube::DecodeItems<image_facts::FactIndex>(*page);
+    if (!objects) co_return objects.error();
+    for (image_facts::FactIndex& object : *objects) known.Add(std::move(object));
+  }
+  co_return known;
+}
 
 Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::string ns,
                                                         std::string operator_namespace) {
@@ -86,7 +91,12 @@ Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::str
   }
   Result<> read = co_await ReadConfigs(client, ns, *evidence);
   if (read) read = co_await ReadNodes(client, *evidence);
-  if (read) read = co_await ReadFacts(client, std::move(operator_namespace), *evidence);
+  auto known = co_await ReadKnownImages(client, std::move(operator_namespace));
+  if (known) {
+    evidence->known_images = std::move(*known);
+  } else {
+    Note(*evidence, "what is known of images", known.error());
+  }
   if (!read) co_return read.error();
   co_return evidence;
 }

@@ -16,6 +16,10 @@
 
 namespace plugin {
 
+// What the cluster knows of images: the ImageFacts in the operator's namespace. Nothing if there
+// are none. Errors: those of reading them.
+kube::Async<KnownImages> ReadKnownImages(kube::Client& client, std::string operator_namespace);
+
 // `operator_namespace` has the facts about images. Errors: kCancelled.
 kube::Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(kube::Client& client, std::string ns,
                                                               std::string operator_namespace);

@@ -6,7 +6,9 @@
 #include "inspection/base/digest.h"
 #include "inspection/base/manifest.h"
 #include "inspection/base/reference.h"
+#include "kube/base/percent.h"
 #include "kube/http/no_connection.h"
+#include "kube/types/list_at.h"
 
 namespace inspection {
 namespace {
@@ -187,7 +189,11 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   const HostSettings& settings = repository.source.host;
   std::string host = repository.source.registry == kDockerHub ? std::string(kDockerHubHost)
                                                               : repository.source.registry;
-  std::string query = settings.mirrored_registry.empty() ? "" : "?ns=" + settings.mirrored_registry;
+  std::string query;
+  if (!settings.mirrored_registry.empty()) {
+    const bool is_first = call.path.find('?') == std::string::npos;
+    query = (is_first ? "?ns=" : "&ns=") + settings.mirrored_registry;
+  }
   Result<Url> url = Url::Parse(scheme + "://" + host + settings.path + "/" +
                                repository.source.repository + "/" + call.path + query);
   if (!url) co_return url.error();
@@ -337,6 +343,28 @@ Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repositor
   std::string sent_digest(response->Header("Docker-Content-Digest"));
   if (IsDigest(sent_digest)) digest = std::move(sent_digest);
   co_return digest;
+}
+
+// By pages: the last tag of one is where the next one begins.
+Async<std::vector<std::string>> RegistryClient::Tags(const Repository& repository,
+                                                     TimePoint deadline) {
+  constexpr size_t kPage = 1000;
+  std::vector<std::string> tags;
+  std::string path = "tags/list?n=" + std::to_string(kPage);
+  while (tags.size() < kMaxTags) {
+    Call call{.method = "GET", .path = path, .accept = "application/json", .deadline = deadline};
+    Result<HttpResponse> response = co_await Get(repository, std::move(call));
+    if (!response) co_return response.error();
+    Result<kube::Json> list = kube::ParseJson(response->body);
+    if (!list) co_return list.error().Prefix("registry " + repository.source.registry + ": tags");
+    const size_t before = tags.size();
+    for (const kube::Json& tag : kube::ListAt(*list, "tags")) {
+      if (tag.is_string() && tags.size() < kMaxTags) tags.push_back(tag.get<std::string>());
+    }
+    if (tags.size() == before || response->Header("Link").empty()) break;
+    path = "tags/list?n=" + std::to_string(kPage) + "&last=" + kube::PercentEncode(tags.back());
+  }
+  co_return tags;
 }
 
 Async<Document> RegistryClient::Blob(const Repository& repository, std::string digest,

@@ -47,6 +47,8 @@ struct Document {
   std::string digest;
 };
 
+inline constexpr size_t kMaxTags = 10'000;
+
 struct RegistryClientOptions {
   TransportOptions transport;
   FetchOptions fetch;
@@ -74,6 +76,9 @@ class RegistryClient {
   kube::Async<std::optional<std::string>> ManifestDigest(const Repository& repository,
                                                          std::string version,
                                                          kube::TimePoint deadline);
+  // The tags of the repository, at most kMaxTags; for tools.
+  kube::Async<std::vector<std::string>> Tags(const Repository& repository,
+                                             kube::TimePoint deadline);
   // GET of a blob, at most kMaxManifestBytes.
   kube::Async<Document> Blob(const Repository& repository, std::string digest,
                              kube::TimePoint deadline);

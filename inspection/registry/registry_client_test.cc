@@ -73,6 +73,21 @@ TEST_F(RegistryClientTest, AKnownOpenRegistryCostsOneRequest) {
   EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
 }
 
+TEST_F(RegistryClientTest, TagsOfAllPages) {
+  for (int i = 2; i < 8; ++i)
+    registry_.PutIndex("app", "v" + std::to_string(i), {{"linux", "amd64"}});
+  registry_.PutIndex("other", "9", {{"linux", "amd64"}});
+  auto tags = [&] { return kube::Run(io_, client().Tags(App(), kube::RealClock().Now() + 10s)); };
+  EXPECT_THAT(*tags(), ElementsAre("1", "v2", "v3", "v4", "v5", "v6", "v7"));
+  registry_.LimitTags(3);
+  registry_.ClearLog();
+  EXPECT_THAT(*tags(), ElementsAre("1", "v2", "v3", "v4", "v5", "v6", "v7"));
+  EXPECT_EQ(registry_.Count("tags/list"), 3);
+  // A registry that says that there is more, and has nothing.
+  registry_.LimitTags(0);
+  EXPECT_THAT(*tags(), ::testing::IsEmpty());
+}
+
 TEST_F(RegistryClientTest, HeadNamesTheDigestWithoutTheBody) {
   auto manifest = Manifest(App());
   ASSERT_THAT(manifest, IsOk());

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "inspection/base/digest.h"
+#include "inspection/base/reference.h"
 #include "inspection/registry/auth.h"
 
 namespace inspection {
@@ -40,6 +41,7 @@ struct FakeRegistry::State {
   std::set<std::string> published;
   std::string refused_scheme;
   int token_generation = 1;
+  size_t most_tags = 1000;
   std::vector<FaultRule> faults;
   std::vector<std::pair<std::string, std::string>> redirects;
   std::vector<std::string> log;
@@ -52,6 +54,7 @@ struct FakeRegistry::State {
     return "token-" + std::to_string(token_generation) + "-" +
            std::to_string(std::hash<std::string>()(repository));
   }
+  Answer ListTags(const std::string& target, const std::string& repository) const;
   std::optional<Fault> FaultFor(const std::string& target);
 };
 
@@ -59,7 +62,7 @@ namespace {
 
 // "app" of "/v2/app/manifests/1".
 std::string RepositoryOf(const std::string& path) {
-  size_t end = std::min(path.find("/manifests/"), path.find("/blobs/"));
+  size_t end = std::min({path.find("/manifests/"), path.find("/blobs/"), path.find("/tags/list")});
   return end == std::string::npos || end < 4 ? "" : path.substr(4, end - 4);
 }
 
@@ -121,9 +124,36 @@ FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedReques
     if (found == blobs.end()) return {404, ErrorBody("BLOB_UNKNOWN"), ""};
     return {200, found->second, ""};
   }
+  if (path.ends_with("/tags/list")) return ListTags(request.target, RepositoryOf(path));
   auto found = path.starts_with("/v2/") ? manifests.find(path.substr(4)) : manifests.end();
   if (found == manifests.end()) return {404, ErrorBody("MANIFEST_UNKNOWN"), ""};
   return {200, found->second.content, "Content-Type: " + found->second.media_type + "\r\n"};
+}
+
+// Pages of "n" tags after "last".
+FakeRegistry::State::Answer FakeRegistry::State::ListTags(const std::string& target,
+                                                          const std::string& repository) const {
+  auto value = [&](const std::string& key) {
+    size_t at = target.find(key + "=");
+    if (at == std::string::npos) return std::string();
+    at += key.size() + 1;
+    return target.substr(at, target.find('&', at) - at);
+  };
+  const std::string prefix = repository + "/manifests/", last = value("last");
+  const size_t page = std::min<size_t>(std::stoul("0" + value("n")), most_tags);
+  std::string tags;
+  size_t count = 0;
+  bool is_more = false;
+  for (const auto& [key, stored] : manifests) {
+    if (!key.starts_with(prefix)) continue;
+    const std::string tag = key.substr(prefix.size());
+    if (IsDigest(tag) || tag <= last) continue;
+    is_more = count == page;
+    if (is_more) break;
+    tags += (count++ == 0 ? "\"" : ",\"") + tag + "\"";
+  }
+  return {200, R"({"name":")" + repository + R"(","tags":[)" + tags + "]}",
+          is_more ? "Link: <next>; rel=\"next\"\r\n" : ""};
 }
 
 std::optional<FakeRegistry::Fault> FakeRegistry::State::FaultFor(const std::string& target) {
@@ -277,6 +307,8 @@ void FakeRegistry::AllowAnonymous() {
   state_->basic = false;
   state_->bearer = false;
 }
+
+void FakeRegistry::LimitTags(size_t most) { state_->most_tags = most; }
 
 void FakeRegistry::RevokeTokens() { ++state_->token_generation; }
 

@@ -78,6 +78,9 @@ class FakeRegistry {
   // Invalidates all issued tokens.
   void RevokeTokens();
 
+  // Of a page of tags.
+  void LimitTags(size_t most);
+
   // The next `times` requests whose path contains `part` fail like this.
   void InjectFault(const std::string& part, Fault fault, int times = 1'000'000);
   // Requests whose path contains `part` are redirected to `location`.

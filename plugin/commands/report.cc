@@ -28,6 +28,7 @@ struct Asked {
   std::string prices_file;
   std::string label_selector;
   bool asks_registries = false;
+  bool finds_newer = false;
 };
 
 // {"arm64": {"cpu": 0.03, "memory": 0.004}}: of an hour.
@@ -66,6 +67,7 @@ Async<ExitCode> Run(Tool& tool, const Asked& asked) {
   ReportQuestion question{.ns = tool.ns(),
                           .label_selector = asked.label_selector,
                           .operator_namespace = tool.operator_namespace(),
+                          .finds_newer = asked.finds_newer,
                           .options = {.architecture = asked.architecture,
                                       .owner_key = asked.owner_key,
                                       .prices = std::move(*prices)}};
@@ -107,6 +109,8 @@ void AddReport(CLI::App& app, Chosen& chosen) {
   report->add_flag(
       "--inspect", asked->asks_registries,
       "Ask registries, from this machine, about images that the cluster does not know");
+  report->add_flag("--find-newer", asked->finds_newer,
+                   "Look in registries for newer tags that have the architecture");
   AddFormats(*report, {"wide", "json", "yaml", "csv", "html"}, chosen);
   report->callback(
       [asked, &chosen] { chosen.run = [asked](Tool& tool) { return Run(tool, *asked); }; });

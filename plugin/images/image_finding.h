@@ -12,6 +12,8 @@ struct ImageFinding {
   std::string image;                     // as the pod has it
   placement::SharedPlatforms platforms;  // nullptr: not known
   std::string source;                    // where that was learned; else why it was not
+  // A newer image of the same repository that has what this one lacks; "" if nobody has looked.
+  std::string newer = {};
 };
 
 }  // namespace plugin

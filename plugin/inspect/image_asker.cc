@@ -74,6 +74,12 @@ void ImageAsker::Trace(const std::string& line) {
 Async<> ImageAsker::ReadMore(inspection::RegistryClient& client,
                              const inspection::Repository& repository, std::string digest) {
   asked_.digest = digest;
+  if (tags_) {
+    auto tags = co_await client.Tags(repository, clock_.Now() + inspection::kInspectionTimeout);
+    // Some registries do not tell.
+    if (tags) asked_.tags = std::move(*tags);
+    if (kube::FailedWith(tags, kube::Code::kCancelled)) co_return tags.error();
+  }
   if (!sizes_) co_return kube::Ok();
   Place place{client, repository, clock_.Now() + inspection::kInspectionTimeout};
   std::string unknown_platform;
@@ -84,6 +90,7 @@ Async<> ImageAsker::ReadMore(inspection::RegistryClient& client,
 Async<ImageDetails> ImageAsker::Ask(Question question) {
   asked_ = {.image = question.image};
   sizes_ = question.sizes;
+  tags_ = question.tags;
   inspection::ImageRequest request{
       .image = std::move(question.image),
       .use = question.only_volume ? inspection::Use::kVolume : inspection::Use::kContainer,

@@ -31,6 +31,8 @@ class ImageAsker {
     inspection::SharedKeyring keyring = {};
     // Also the size of each platform: a request more for each.
     bool sizes = false;
+    // Also the tags of its repository.
+    bool tags = false;
   };
   // A failure is ImageDetails::error. Errors: kCancelled.
   kube::Async<ImageDetails> Ask(Question question);
@@ -43,7 +45,7 @@ class ImageAsker {
   std::function<void(const std::string&)> trace_;
   // Of the call of Ask() in progress: there is one at a time.
   ImageDetails asked_;
-  bool sizes_ = false;
+  bool sizes_ = false, tags_ = false;
   kube::Clock& clock_;
   std::unique_ptr<inspection::ImageInspector> inspector_;
 };

@@ -31,6 +31,8 @@ struct ImageDetails {
   std::vector<ImageVariant> variants;
   // What nodes are chosen by.
   placement::SharedPlatforms platforms;
+  // Of its repository, if they were asked for.
+  std::vector<std::string> tags;
   // Not empty: the image could not be read.
   std::string error;
 };

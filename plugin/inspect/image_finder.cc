@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "inspection/base/reference.h"
 #include "placement/images.h"
+#include "plugin/inspect/newer_tags.h"
 
 namespace plugin {
 
@@ -35,8 +37,7 @@ Async<std::vector<ImageFinding>> ImageFinder::Find(const kube::core::Pod& pod,
   co_return findings;
 }
 
-Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string image,
-                                     bool only_volume) {
+Async<std::string> ImageFinder::Prepare(const kube::core::Pod& pod) {
   if (!cluster_) {
     std::string ns = options_.operator_namespace;
     Result<ClusterAccess> access = co_await AccessOfCluster(client_, clock_, std::move(ns));
@@ -49,22 +50,55 @@ Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string ima
   }
   std::string secrets = pod.metadata().namespace_();
   for (const std::string& secret : placement::PullSecretsOf(pod)) secrets += " " + secret;
-  auto keyring = keyrings_.find(secrets);
-  if (keyring == keyrings_.end()) {
+  if (!keyrings_.contains(secrets)) {
     auto read = co_await KeyringOf(client_, clock_, pod, *cluster_, unread_);
     if (!read) co_return read.error();
-    keyring = keyrings_.emplace(secrets, std::move(*read)).first;
+    keyrings_.emplace(secrets, std::move(*read));
   }
-  const std::string key = (only_volume ? "volume " : "container ") + image + " " + secrets;
+  co_return secrets;
+}
+
+Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string image,
+                                     bool only_volume) {
+  Result<std::string> secrets = co_await Prepare(pod);
+  if (!secrets) co_return secrets.error();
+  const std::string key = (only_volume ? "volume " : "container ") + image + " " + *secrets;
   if (auto found = asked_.find(key); found != asked_.end()) co_return found->second;
   ImageAsker::Question question{
-      .image = image, .only_volume = only_volume, .keyring = keyring->second};
+      .image = image, .only_volume = only_volume, .keyring = keyrings_[*secrets]};
   Result<ImageDetails> details = co_await asker_.Ask(std::move(question));
   if (!details) co_return details.error();
   ImageFinding finding{std::move(image), std::move(details->platforms),
                        details->error.empty() ? "the registry says so" : details->error};
   asked_.emplace(key, finding);
   co_return finding;
+}
+
+Async<std::string> ImageFinder::FindNewer(const kube::core::Pod& pod, std::string image,
+                                          std::string architecture) {
+  constexpr size_t kLookedAt = 5;
+  Result<std::string> secrets = co_await Prepare(pod);
+  if (!secrets) co_return secrets.error();
+  const std::string key = image + " " + *secrets;
+  if (auto found = newer_.find(key); found != newer_.end()) co_return found->second;
+  std::string& newer = newer_[key];
+  auto reference = inspection::Reference::Parse(image);
+  if (!reference) co_return newer;
+  ImageAsker::Question question{.image = image, .keyring = keyrings_[*secrets], .tags = true};
+  Result<ImageDetails> details = co_await asker_.Ask(std::move(question));
+  if (!details) co_return details.error();
+  for (const std::string& tag : NewerTags(reference->tag, details->tags, kLookedAt)) {
+    ImageAsker::Question next{.image = reference->Name() + ":" + tag,
+                              .keyring = keyrings_[*secrets]};
+    Result<ImageDetails> answer = co_await asker_.Ask(std::move(next));
+    if (!answer) co_return answer.error();
+    if (answer->platforms == nullptr ||
+        !placement::Common({&answer->platforms, 1}).On("linux").contains(architecture))
+      continue;
+    newer = std::move(answer->image);
+    break;
+  }
+  co_return newer;
 }
 
 }  // namespace plugin

@@ -34,11 +34,19 @@ class ImageFinder {
   // Of each image of the pod once. Errors: kCancelled.
   kube::Async<std::vector<ImageFinding>> Find(const kube::core::Pod& pod, const KnownImages& known);
 
+  // The newest tag of the image's repository that is for linux on this architecture, of the newest
+  // five after the image's own (newer_tags.h); "" if there is none. Asks registries, whatever the
+  // options say. Errors: kCancelled.
+  kube::Async<std::string> FindNewer(const kube::core::Pod& pod, std::string image,
+                                     std::string architecture);
+
   // What could not be read on the way, each once.
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
   kube::Async<ImageFinding> Ask(const kube::core::Pod& pod, std::string image, bool only_volume);
+  // What the questions about the images of the pod need. The result is the key of its keyring.
+  kube::Async<std::string> Prepare(const kube::core::Pod& pod);
 
   kube::Client& client_;
   kube::Clock& clock_;
@@ -49,6 +57,7 @@ class ImageFinder {
   std::map<std::string, inspection::SharedKeyring> keyrings_;
   // By the image, and the same.
   std::map<std::string, ImageFinding> asked_;
+  std::map<std::string, std::string> newer_;
   std::vector<Unread> unread_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/report/read_report.h"
 
+#include <optional>
 #include <utility>
 
 #include "kube/client/typed.h"
@@ -28,14 +29,22 @@ Async<> ReadNodes(Client& client, ReportBuilder& builder) {
   co_return kube::Ok();
 }
 
+// `newer_for`: the architecture for which newer images are looked for; nullopt: for none.
 Async<> AddPod(const std::string& item, const KnownImages& known, ImageFinder& finder,
-               ReportBuilder& builder) {
+               const std::optional<std::string>& newer_for, ReportBuilder& builder) {
   auto pod = kube::DecodeBare<kube::core::Pod>(item);
   if (!pod) co_return pod.error();
   Result<Amount> requests = RequestsOf(item);
   if (!requests) co_return requests.error();
   auto images = co_await finder.Find(*pod, known);
   if (!images) co_return images.error();
+  for (ImageFinding& image : *images) {
+    if (!newer_for || image.platforms == nullptr || Supports(image, *newer_for)) continue;
+    std::string name = image.image, architecture = *newer_for;
+    auto newer = co_await finder.FindNewer(*pod, std::move(name), std::move(architecture));
+    if (!newer) co_return newer.error();
+    image.newer = std::move(*newer);
+  }
   builder.AddPod(*pod, *requests, *images);
   co_return kube::Ok();
 }
@@ -43,6 +52,8 @@ Async<> AddPod(const std::string& item, const KnownImages& known, ImageFinder& f
 }  // namespace
 
 Async<Report> ReadReport(Client& client, ImageFinder& finder, ReportQuestion question) {
+  std::optional<std::string> newer_for;
+  if (question.finds_newer) newer_for = question.options.architecture;
   ReportBuilder builder(std::move(question.options));
   std::vector<Unread> unread;
   Result<> nodes = co_await ReadNodes(client, builder);
@@ -58,7 +69,7 @@ Async<Report> ReadReport(Client& client, ImageFinder& finder, ReportQuestion que
     Result<kube::RawList> page = co_await pages.Next();
     if (!page) co_return page.error();
     for (const std::string& item : page->items) {
-      Result<> added = co_await AddPod(item, facts, finder, builder);
+      Result<> added = co_await AddPod(item, facts, finder, newer_for, builder);
       if (!added) co_return added.error();
     }
   }

@@ -16,6 +16,8 @@ struct ReportQuestion {
   std::string ns;              // "" for all
   std::string label_selector;  // of pods; "" for all
   std::string operator_namespace;
+  // Look in registries for newer images of what is held back.
+  bool finds_newer = false;
   ReportOptions options;
 };
 

@@ -22,16 +22,10 @@ bool HasEnded(const kube::core::Pod& pod) {
   return pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
 }
 
-bool Supports(const ImageFinding& image, const std::string& architecture) {
-  if (image.platforms == nullptr) return false;
-  return image.platforms->every || placement::Common({&image.platforms, 1})
-                                       .On(std::string(placement::kLinux))
-                                       .contains(architecture);
-}
-
 HeldBackImage AsHeldBack(const ImageFinding& image) {
   return {image.image,
-          image.platforms == nullptr ? "" : image_facts::PlatformsToText(*image.platforms), ""};
+          image.platforms == nullptr ? "" : image_facts::PlatformsToText(*image.platforms),
+          image.newer};
 }
 
 // A new node without taints and without labels of its own.
@@ -46,6 +40,13 @@ double CostOf(const Price& price, const Amount& amount) {
 }
 
 }  // namespace
+
+bool Supports(const ImageFinding& image, const std::string& architecture) {
+  if (image.platforms == nullptr) return false;
+  return image.platforms->every || placement::Common({&image.platforms, 1})
+                                       .On(std::string(placement::kLinux))
+                                       .contains(architecture);
+}
 
 std::string_view NameOf(Fate fate) {
   constexpr std::array<std::string_view, kFates> kNames = {

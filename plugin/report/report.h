@@ -30,6 +30,9 @@ struct Price {
 };
 using Prices = std::map<std::string, Price>;
 
+// Whether the image is for linux on the architecture; false if its platforms are not known.
+bool Supports(const ImageFinding& image, const std::string& architecture);
+
 struct ReportOptions {
   // The architecture of the nodes that may be added.
   std::string architecture = "arm64";
@@ -92,7 +95,7 @@ struct Report {
   std::array<FateLine, kFates> fates{};
   // The largest first: in CPUs, then in memory.
   std::vector<WorkloadLine> workloads;
-  // Those that would not run on the new nodes.
+  // Those of which it is not known that they would run on the new nodes.
   std::vector<WorkloadLine> daemon_sets;
   // Of a month of 730 hours, of the pods that could run there: on the nodes where they are, and
   // there. nullopt without the prices of both.

@@ -144,7 +144,7 @@ std::string AsHtml(const Report& report, kube::WallTime now) {
   html +=
       Nodes(report) + Fates(report) + Workloads("Workloads", report.workloads, report.architecture);
   if (!report.daemon_sets.empty())
-    html += Workloads("DaemonSets that would not run on new nodes", report.daemon_sets,
+    html += Workloads("DaemonSets that may not run on new nodes", report.daemon_sets,
                       report.architecture);
   return html + "</body>\n</html>\n";
 }

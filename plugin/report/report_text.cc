@@ -115,7 +115,7 @@ std::string Say(const Report& report, bool wide, Style style) {
             " now, and " + DescribeMoney(*report.cost_there) + " there.\n";
   text += "\n" + SayWorkloads(report.workloads, report.architecture, wide);
   if (!report.daemon_sets.empty())
-    text += "\n" + style.Bold("DaemonSets that would not run on new nodes:") + "\n" +
+    text += "\n" + style.Bold("DaemonSets that may not run on new nodes:") + "\n" +
             SayWorkloads(report.daemon_sets, report.architecture, wide);
   if (!report.unread.empty()) text += "\n" + Say(report.unread, style);
   return text;

@@ -48,6 +48,7 @@ std::string Table::ToText() const {
       text += row[i];
       if (i + 1 < row.size()) text.append(widths[i] + kGap - WidthOf(row[i]), ' ');
     }
+    text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';
   };
   write(header_);

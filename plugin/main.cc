@@ -12,6 +12,7 @@
 #include "plugin/commands/inspect.h"
 #include "plugin/commands/report.h"
 #include "plugin/commands/simulate.h"
+#include "plugin/commands/status.h"
 #include "plugin/commands/why.h"
 
 namespace plugin {
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
   plugin::AddInspect(app, chosen);
   plugin::AddSimulate(app, chosen);
   plugin::AddReport(app, chosen);
+  plugin::AddStatus(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

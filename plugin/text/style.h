@@ -28,6 +28,8 @@ class Style {
   std::string Bold(const std::string& text) const { return With("1", text); }
   std::string Good(const std::string& text) const { return With("32", text); }
   std::string Bad(const std::string& text) const { return With("31", text); }
+  // Between two answers: an empty screen, or a line.
+  std::string NewScreen() const { return is_shown_ ? "\x1b[2J\x1b[H" : "---\n"; }
 
  private:
   std::string With(const char* code, const std::string& text) const {

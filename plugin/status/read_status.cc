@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/status/read_status.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "api/names.h"
+#include "kube/base/base64.h"
+#include "kube/client/typed.h"
+#include "kube/crypto/certificates.h"
+#include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
+#include "placement/gate.h"
+
+namespace plugin {
+namespace {
+
+using kube::Async;
+using kube::Client;
+using kube::Json;
+using kube::Result;
+
+constexpr char kOfOperator[] = "app.kubernetes.io/managed-by=multiarch-tuning-operator";
+
+void Note(StatusEvidence& evidence, std::string what, const kube::Error& error) {
+  evidence.unread.push_back({std::move(what), error.message()});
+}
+
+Async<> ReadComponents(Client& client, const std::string& ns, StatusEvidence& evidence) {
+  kube::ListOptions options{.ns = ns, .label_selector = kOfOperator};
+  auto deployments = co_await kube::ListObjects(client, kube::kDeployments, std::move(options));
+  if (!deployments) {
+    Note(evidence, "Deployments", deployments.error());
+    co_return kube::Ok();
+  }
+  for (const kube::Unstructured& deployment : deployments->items) {
+    const Json& body = deployment.body();
+    const auto& labels = deployment.metadata().labels();
+    auto version = labels.find("app.kubernetes.io/version");
+    evidence.components.push_back({.ns = deployment.metadata().namespace_(),
+                                   .name = deployment.metadata().name(),
+                                   .version = version == labels.end() ? "" : version->second,
+                                   .replicas = kube::IntAt(body, "spec.replicas", 1),
+                                   .ready = kube::IntAt(body, "status.readyReplicas")});
+  }
+  co_return kube::Ok();
+}
+
+Async<> ReadConfigs(Client& client, const std::string& ns, StatusEvidence& evidence) {
+  kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
+  auto cluster = co_await kube::Get<api::ClusterPodPlacementConfig>(client, std::move(key));
+  evidence.has_no_cluster_config = IsNotFound(cluster);
+  if (cluster) {
+    evidence.cluster_config = std::move(*cluster);
+  } else if (!IsNotFound(cluster)) {
+    Note(evidence, "the ClusterPodPlacementConfig", cluster.error());
+  }
+  kube::ListOptions options{.ns = ns};
+  auto configs = co_await kube::List<api::PodPlacementConfig>(client, std::move(options));
+  if (configs) {
+    evidence.configs = std::move(configs->items);
+  } else if (!IsNotFound(configs)) {
+    Note(evidence, "PodPlacementConfigs", configs.error());
+  }
+  co_return kube::Ok();
+}
+
+// By the labels of the webhooks and the policies: all gated pods have one.
+Async<> ReadGated(Client& client, const std::string& ns, StatusEvidence& evidence) {
+  std::map<kube::ObjectKey, kube::core::Pod> gated;
+  for (std::string_view label : {api::kClusterGateLabel, api::kLocalGateLabel}) {
+    kube::ListOptions options{
+        .ns = ns, .label_selector = std::string(label) + "=" + std::string(api::kGated)};
+    auto pods = co_await kube::List<kube::core::Pod>(client, std::move(options));
+    if (!pods) {
+      Note(evidence, "pods", pods.error());
+      co_return kube::Ok();
+    }
+    for (kube::core::Pod& pod : pods->items) {
+      if (placement::HasGate(pod, api::kClusterGate) || placement::HasGate(pod, api::kLocalGate))
+        gated.insert_or_assign(kube::KeyOf(pod), std::move(pod));
+    }
+  }
+  for (auto& [key, pod] : gated) evidence.gated.push_back(std::move(pod));
+  co_return kube::Ok();
+}
+
+Async<> ReadCertificates(Client& client, StatusEvidence& evidence) {
+  kube::ListOptions options{.label_selector = kOfOperator};
+  auto configurations =
+      co_await kube::ListObjects(client, kube::kMutatingWebhookConfigurations, std::move(options));
+  if (!configurations) {
+    Note(evidence, "webhook configurations", configurations.error());
+    co_return kube::Ok();
+  }
+  for (const kube::Unstructured& one : configurations->items) {
+    for (const Json& webhook : kube::ListAt(one.body(), "webhooks")) {
+      auto pem = kube::Base64Decode(kube::StringAt(webhook, "clientConfig.caBundle"));
+      if (!pem) continue;
+      // A bundle may still have the one that was used before.
+      for (const std::string& certificate : kube::CertificatesIn(*pem)) {
+        Result<kube::WallTime> end = kube::NotAfter(certificate);
+        if (!end) continue;
+        auto [at, is_new] = evidence.certificates.emplace(one.metadata().name(), *end);
+        if (!is_new) at->second = std::max(at->second, *end);
+      }
+    }
+  }
+  co_return kube::Ok();
+}
+
+}  // namespace
+
+Async<StatusEvidence> ReadStatus(Client& client, kube::Clock& clock, std::string ns) {
+  co_await kube::IgnoreCancellation();
+  StatusEvidence evidence{.now = clock.WallNow()};
+  Result<> read = co_await ReadComponents(client, ns, evidence);
+  if (read) read = co_await ReadConfigs(client, ns, evidence);
+  if (read) read = co_await ReadGated(client, ns, evidence);
+  if (read) read = co_await ReadCertificates(client, evidence);
+  if (!read) co_return read.error();
+  co_return evidence;
+}
+
+}  // namespace plugin

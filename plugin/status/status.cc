@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/status/status.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "api/find_condition.h"
+#include "api/names.h"
+#include "kube/base/join.h"
+#include "kube/types/resource.h"
+#include "placement/pod_metadata.h"
+#include "plugin/pod/answer_parts.h"
+#include "plugin/pod/cause.h"
+#include "plugin/text/age.h"
+#include "plugin/text/table.h"
+#include "plugin/text/titled.h"
+
+namespace plugin {
+namespace {
+
+using kube::Json;
+
+// Conditions that are True when all is well; of others, those that are False.
+constexpr std::string_view kGood[] = {api::kAvailable, "ShardsUpToDate", api::kCertificatesProvided,
+                                      "KnownImages"};
+// Those that describe what is switched off, or that pass.
+constexpr std::string_view kNoProblem[] = {api::kProgressing, "ArchitectureTaintsTolerated",
+                                           api::kExecFormatErrorMonitorSupported};
+
+bool Contains(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+void AddProblems(const std::string& of, const std::vector<api::Condition>& conditions,
+                 std::vector<std::string>& problems) {
+  for (const api::Condition& condition : conditions) {
+    const std::string good = Contains(kGood, condition.type) ? "True" : "False";
+    if (Contains(kNoProblem, condition.type) || condition.status == good) continue;
+    problems.push_back(of + ": " + condition.type + " is " + condition.status + ": " +
+                       condition.reason + ": " + condition.message);
+  }
+}
+
+// What the causes of pods depend on, by namespace.
+class Surroundings {
+ public:
+  explicit Surroundings(const StatusEvidence& evidence) : evidence_(evidence) {}
+
+  std::shared_ptr<NamespaceEvidence> Of(const std::string& ns) {
+    std::shared_ptr<NamespaceEvidence>& around = by_namespace_[ns];
+    if (around != nullptr) return around;
+    around = std::make_shared<NamespaceEvidence>();
+    around->cluster_config = evidence_.cluster_config;
+    around->has_no_cluster_config = evidence_.has_no_cluster_config;
+    for (const api::PodPlacementConfig& config : evidence_.configs) {
+      if (config.metadata().namespace_() == ns) around->configs.push_back(config);
+    }
+    return around;
+  }
+
+ private:
+  const StatusEvidence& evidence_;
+  std::map<std::string, std::shared_ptr<NamespaceEvidence>> by_namespace_;
+};
+
+std::vector<WaitingLine> WaitingOf(const StatusEvidence& evidence) {
+  Surroundings surroundings(evidence);
+  std::map<std::string, WaitingLine> lines;
+  for (const kube::core::Pod& pod : evidence.gated) {
+    const std::string& ns = pod.metadata().namespace_();
+    const Cause cause = FindCause({.now = evidence.now, .pod = pod, .around = surroundings.Of(ns)});
+    WaitingLine& line = lines[cause.name];
+    line.cause = cause.name;
+    const kube::WallTime created{
+        std::chrono::seconds(pod.metadata().creation_timestamp().seconds())};
+    const auto age = std::chrono::floor<std::chrono::seconds>(evidence.now - created);
+    if (line.pods++ == 0 || age > line.oldest) {
+      line.oldest = age;
+      line.example = kube::KeyOf(pod).ToString();
+    }
+  }
+  std::vector<WaitingLine> sorted;
+  for (auto& [name, line] : lines) sorted.push_back(std::move(line));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const WaitingLine& a, const WaitingLine& b) { return a.pods > b.pods; });
+  return sorted;
+}
+
+}  // namespace
+
+std::string RegistryIn(std::string_view inspection_error) {
+  constexpr std::string_view kBefore = "registry ";
+  const size_t at = inspection_error.find(kBefore);
+  if (at == std::string_view::npos) return "";
+  std::string_view host = inspection_error.substr(at + kBefore.size());
+  host = host.substr(0, host.find_first_of(" ,"));
+  while (host.ends_with(':')) host.remove_suffix(1);
+  return std::string(host);
+}
+
+Status StatusOf(const StatusEvidence& evidence) {
+  Status status{.components = evidence.components,
+                .configs = evidence.configs.size(),
+                .unread = evidence.unread};
+  std::set<std::string> versions;
+  for (const Component& component : evidence.components) {
+    if (!component.version.empty()) versions.insert(component.version);
+  }
+  status.versions.assign(versions.begin(), versions.end());
+  if (evidence.has_no_cluster_config)
+    status.problems.emplace_back("there is no ClusterPodPlacementConfig: no pod is placed");
+  if (evidence.cluster_config)
+    AddProblems("ClusterPodPlacementConfig", evidence.cluster_config->status.conditions,
+                status.problems);
+  for (const api::PodPlacementConfig& config : evidence.configs) {
+    const std::string name = config.metadata().namespace_() + "/" + config.metadata().name();
+    AddProblems(name, config.status.conditions, status.problems);
+  }
+  status.waiting = WaitingOf(evidence);
+  for (const kube::core::Pod& pod : evidence.gated) {
+    std::string registry = RegistryIn(placement::AnnotationOf(pod, api::kInspectErrorAnnotation));
+    if (!registry.empty()) ++status.registries[registry];
+  }
+  for (const auto& [name, end] : evidence.certificates)
+    status.certificates[name] = std::chrono::floor<std::chrono::days>(end - evidence.now);
+  return status;
+}
+
+std::string Say(const Status& status, Style style) {
+  std::string text;
+  if (!status.components.empty()) {
+    Table table({"NAMESPACE", "COMPONENT", "READY", "VERSION"});
+    for (const Component& component : status.components)
+      table.Add({component.ns, component.name,
+                 std::to_string(component.ready) + "/" + std::to_string(component.replicas),
+                 component.version});
+    text += table.ToText() + "\n";
+  }
+  text += Titled("configs", std::to_string(status.configs) + " PodPlacementConfigs", style);
+  if (status.versions.size() > 1)
+    text += Titled("versions", "not all are the same: " + kube::Join(status.versions), style);
+  for (const auto& [name, left] : status.certificates)
+    text += Titled("trusts",
+                   name + ": its authority ends in " + std::to_string(left.count()) + " d", style);
+  for (const auto& [registry, pods] : status.registries)
+    text += Titled("registry", registry + ": " + std::to_string(pods) + " pods wait for it", style);
+  text += Say(status.unread, style);
+  for (const std::string& problem : status.problems) text += Titled("problem", problem, style);
+  if (status.problems.empty()) text += Titled("problem", "none that could be seen", style);
+  if (status.waiting.empty()) return text + Titled("waiting", "no pod waits", style);
+  Table table({"WAITING", "PODS", "OLDEST", "FOR EXAMPLE"});
+  for (const WaitingLine& line : status.waiting)
+    table.Add({line.cause, std::to_string(line.pods), DescribeAge(line.oldest), line.example});
+  return text + "\n" + table.ToText();
+}
+
+Json AsJson(const Status& status) {
+  Json json = {{"components", Json::array()},
+               {"versions", status.versions},
+               {"configs", status.configs},
+               {"problems", status.problems},
+               {"waiting", Json::array()},
+               {"registries", Json::object()},
+               {"certificateDaysLeft", Json::object()},
+               {"unread", AsJson(status.unread)}};
+  for (const Component& component : status.components) {
+    Json one = {{"namespace", component.ns},
+                {"name", component.name},
+                {"version", component.version},
+                {"replicas", component.replicas},
+                {"ready", component.ready}};
+    json["components"].push_back(std::move(one));
+  }
+  for (const WaitingLine& line : status.waiting) {
+    Json one = {{"cause", line.cause},
+                {"pods", line.pods},
+                {"oldestSeconds", line.oldest.count()},
+                {"example", line.example}};
+    json["waiting"].push_back(std::move(one));
+  }
+  for (const auto& [registry, pods] : status.registries) json["registries"][registry] = pods;
+  for (const auto& [name, left] : status.certificates)
+    json["certificateDaysLeft"][name] = left.count();
+  return json;
+}
+
+}  // namespace plugin

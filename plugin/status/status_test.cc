@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/status/status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <string>
+
+#include "api/names.h"
+#include "api/testing/make_config.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "plugin/status/read_status.h"
+
+namespace plugin {
+namespace {
+
+using kube::MakePod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+TEST(StatusTest, RegistriesInErrors) {
+  EXPECT_EQ(RegistryIn("inspect q.io/a:1: registry q.io: 401 Unauthorized"), "q.io");
+  EXPECT_EQ(RegistryIn("registry q.io:5000: TLS"), "q.io:5000");
+  EXPECT_EQ(RegistryIn("registry [fd00::1]:5000: x"), "[fd00::1]:5000");
+  EXPECT_EQ(RegistryIn("too many images"), "");
+  EXPECT_EQ(RegistryIn("registry "), "");
+}
+
+MakePod Waits(const std::string& name, std::string_view gate) {
+  return MakePod(name).Namespace("shop").Gate(gate).Label(gate, api::kGated);
+}
+
+TEST(StatusTest, WhatIsWrong) {
+  StatusEvidence evidence;
+  evidence.now = kube::WallTime(std::chrono::hours(24));
+  evidence.cluster_config = api::MakeClusterConfig();
+  evidence.cluster_config->status.conditions = {
+      {"Available", "True", "AsExpected", "fine"},
+      {"Progressing", "True", "RollsOut", "soon"},
+      {"Degraded", "True", "WebhookUnreachable", "no connection"}};
+  api::PodPlacementConfig config = api::MakeConfig("web", "shop");
+  config.status.conditions = {{"Available", "False", "NotReady", "0 of 2"}};
+  evidence.configs = {config};
+  evidence.components = {{"operator", "controller", "0.2.0", 2, 2},
+                         {"shop", "shard", "0.1.0", 1, 0}};
+  evidence.gated = {
+      Waits("a", api::kClusterGate)
+          .Label(api::kInspectErrorLabel, "")
+          .Annotation(api::kInspectErrorAnnotation, "registry q.io: 401 Unauthorized"),
+      Waits("b", api::kLocalGate), Waits("c", api::kLocalGate)};
+  evidence.certificates["hook"] = evidence.now + std::chrono::hours(49);
+
+  const Status status = StatusOf(evidence);
+  EXPECT_THAT(status.problems,
+              ElementsAre("ClusterPodPlacementConfig: Degraded is True: WebhookUnreachable: no "
+                          "connection",
+                          "shop/web: Available is False: NotReady: 0 of 2"));
+  EXPECT_THAT(status.versions, ElementsAre("0.1.0", "0.2.0"));
+  ASSERT_THAT(status.waiting, SizeIs(2));
+  EXPECT_EQ(status.waiting[0].cause, "ShardNotAvailable");
+  EXPECT_EQ(status.waiting[0].pods, 2u);
+  EXPECT_EQ(status.waiting[1].cause, "RegistryRefusesCredentials");
+  EXPECT_EQ(status.waiting[1].example, "shop/a");
+  EXPECT_THAT(status.registries, ElementsAre(Pair("q.io", 1u)));
+  EXPECT_THAT(status.certificates, ElementsAre(Pair("hook", std::chrono::days(2))));
+  const std::string text = Say(status);
+  EXPECT_THAT(text, HasSubstr("shop        shard        0/1     0.1.0\n"));
+  EXPECT_THAT(text, HasSubstr("registry  q.io: 1 pods wait for it\n"));
+  EXPECT_EQ(AsJson(status)["waiting"][0]["oldestSeconds"], 86400);
+}
+
+class ReadStatusTest : public ::testing::Test {
+ protected:
+  kube::Result<StatusEvidence> Read(const std::string& ns = "") {
+    return kube::Run(io_, ReadStatus(api_, clock_, ns));
+  }
+  boost::asio::io_context io_{1};
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+};
+
+TEST_F(ReadStatusTest, PodsWithAGateOfTheOperator) {
+  api_.Create<kube::core::Pod>(Waits("a", api::kClusterGate));
+  api_.Create<kube::core::Pod>(Waits("b", api::kLocalGate));
+  // A copy of a gated pod that has no gate.
+  api_.Create<kube::core::Pod>(
+      MakePod("c").Namespace("shop").Label(api::kClusterGate, api::kGated));
+  auto evidence = Read();
+  ASSERT_THAT(evidence, kube::IsOk());
+  EXPECT_THAT(evidence->gated, SizeIs(2));
+  EXPECT_TRUE(evidence->has_no_cluster_config);
+  EXPECT_THAT(Read("bank")->gated, IsEmpty());
+}
+
+TEST_F(ReadStatusTest, WhatMayNotBeReadIsNamed) {
+  for (const char* path : {"/deployments", "/clusterpodplacementconfigs", "/podplacementconfigs",
+                           "/pods", "/mutatingwebhookconfigurations"})
+    api_.FailNext(kube::Error::PermissionDenied("forbidden"), path, 9);
+  auto evidence = Read();
+  ASSERT_THAT(evidence, kube::IsOk());
+  EXPECT_THAT(evidence->unread, SizeIs(5));
+  EXPECT_THAT(Say(StatusOf(*evidence)), HasSubstr("not read  Deployments: forbidden\n"));
+}
+
+}  // namespace
+}  // namespace plugin

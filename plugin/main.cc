@@ -4,11 +4,14 @@
 //   kubectl placement why pod web-0 --namespace=shop
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "api/names.h"
 #include "api/version.h"
 #include "kube/base/app.h"
 #include "plugin/command/chosen.h"
+#include "plugin/command/completion.h"
 #include "plugin/commands/inspect.h"
 #include "plugin/commands/report.h"
 #include "plugin/commands/simulate.h"
@@ -55,6 +58,21 @@ int Run(const Chosen& chosen) {
   return failed != 0 ? failed : code;
 }
 
+// `words`: after "placement".
+int RunCompletion(CLI::App& app, Chosen& chosen, const std::vector<std::string>& words) {
+  const Completion completion = Complete(app, chosen, words);
+  // The flags that are complete say which cluster is asked.
+  try {
+    app.parse(std::vector<std::string>(words.rbegin() + (words.empty() ? 0 : 1), words.rend()));
+  } catch (const CLI::ParseError&) {
+    // What is missing is yet to be typed.
+  }
+  chosen.run = [&](Tool& tool) {
+    return PrintCompletion(tool, completion, words.empty() ? "" : words.back());
+  };
+  return Run(chosen);
+}
+
 }  // namespace
 }  // namespace plugin
 
@@ -70,6 +88,8 @@ int main(int argc, char** argv) {
   plugin::AddSimulate(app, chosen);
   plugin::AddReport(app, chosen);
   plugin::AddStatus(app, chosen);
+  if (argc > 1 && std::string_view(argv[1]) == "__complete")
+    return plugin::RunCompletion(app, chosen, {argv + 2, argv + argc});
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "plugin/command/tool.h"
@@ -21,6 +24,8 @@ enum ExitCode : int {
 
 struct Chosen {
   ToolFlags flags;
+  // By the name of a command: what --output may be.
+  std::map<std::string, std::vector<std::string>> formats;
   std::function<kube::Async<ExitCode>(Tool& tool)> run;
 };
 

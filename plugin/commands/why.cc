@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plugin/command/formats.h"
+#include "plugin/config/why_config.h"
 #include "plugin/pod/why_pod.h"
 #include "plugin/read/read_pod.h"
 #include "plugin/read/read_workload.h"
@@ -29,6 +30,19 @@ Async<ExitCode> WhyPod(Tool& tool, kube::Client& client, kube::ObjectKey key) {
     tool.Print(WhyPod(*evidence, Style::OfStdout()));
   } else {
     tool.Print(WhyPodAsJson(*evidence));
+  }
+  co_return kSuccess;
+}
+
+Async<ExitCode> WhyConfig(Tool& tool, kube::Client& client, kube::ObjectKey key) {
+  std::string operator_namespace = tool.operator_namespace();
+  Result<ConfigEvidence> evidence =
+      co_await ReadConfig(client, std::move(key), std::move(operator_namespace));
+  if (!evidence) co_return evidence.error();
+  if (tool.is_for_people()) {
+    tool.Print(WhyConfig(*evidence, Style::OfStdout()));
+  } else {
+    tool.Print(WhyConfigAsJson(*evidence));
   }
   co_return kSuccess;
 }
@@ -55,15 +69,18 @@ Async<ExitCode> Why(Tool& tool, std::string kind, std::string name) {
   }
   if (name.empty()) co_return Error::Invalid("say which " + kind + ": its name is missing");
   const bool is_pod = kind == "pod" || kind == "pods" || kind == "po";
+  const bool is_config =
+      kind == "config" || kind == "ppc" || kind.starts_with("podplacementconfig");
   const std::optional<kube::Resource> workload = FindWorkloadKind(kind);
-  if (!is_pod && !workload)
+  if (!is_pod && !is_config && !workload)
     co_return Error::Invalid("there is no answer for the kind \"" + kind +
-                             "\": ask for a pod, deployment, statefulset, replicaset, daemonset "
-                             "or job");
+                             "\": ask for a pod, deployment, statefulset, replicaset, daemonset, "
+                             "job or config");
   Result<kube::Client*> client = tool.Connect();
   if (!client) co_return client.error();
   kube::ObjectKey key{tool.ns(), std::move(name)};
   if (is_pod) co_return co_await WhyPod(tool, **client, std::move(key));
+  if (is_config) co_return co_await WhyConfig(tool, **client, std::move(key));
   co_return co_await WhyWorkload(tool, **client, *workload, std::move(key));
 }
 
@@ -75,8 +92,10 @@ void AddWhy(CLI::App& app, Chosen& chosen) {
     std::string name;
   };
   auto asked = std::make_shared<Asked>();
-  CLI::App* why = app.add_subcommand("why", "Why a pod is where it is, or does not run");
-  why->add_option("KIND", asked->kind, "pod, deployment, statefulset, replicaset, daemonset, job")
+  CLI::App* why =
+      app.add_subcommand("why", "Why a pod is where it is or does not run, or what a config does");
+  why->add_option("KIND", asked->kind,
+                  "pod, deployment, statefulset, replicaset, daemonset, job, config")
       ->required();
   why->add_option("NAME", asked->name, "The name; or KIND/NAME");
   AddFormats(*why, {"json", "yaml"}, chosen);

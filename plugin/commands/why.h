@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `why`: what keeps a pod, or the pods of a workload, from running.
+// The command `why`: what keeps a pod, or the pods of a workload, from running; what a
+// PodPlacementConfig does.
 #pragma once
 
 #include "plugin/command/chosen.h"

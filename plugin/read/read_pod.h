@@ -12,6 +12,7 @@
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/types/resource.h"
+#include "plugin/config/why_config.h"
 #include "plugin/pod/evidence.h"
 
 namespace plugin {
@@ -32,5 +33,10 @@ kube::Async<std::vector<kube::core::Event>> ReadEvents(kube::Client& client, std
 kube::Async<PodEvidence> ReadPod(
     kube::Client& client, kube::Clock& clock, kube::ObjectKey key,
     std::string operator_namespace = std::string(api::kDefaultOperatorNamespace));
+
+// Of the PodPlacementConfig and all pods of its namespace. Errors: those of reading pods;
+// kNotFound.
+kube::Async<ConfigEvidence> ReadConfig(kube::Client& client, kube::ObjectKey key,
+                                       std::string operator_namespace);
 
 }  // namespace plugin

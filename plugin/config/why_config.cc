@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/config/why_config.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "api/names.h"
+#include "kube/base/join.h"
+#include "placement/pod_metadata.h"
+#include "plugin/pod/answer_parts.h"
+#include "plugin/pod/config_lines.h"
+#include "plugin/pod/never_gated.h"
+#include "plugin/text/titled.h"
+
+namespace plugin {
+namespace {
+
+using kube::Json;
+using kube::core::Pod;
+
+constexpr size_t kPodsShown = 4;
+
+const api::PodPlacementConfig* FindConfig(const ConfigEvidence& evidence) {
+  for (const api::PodPlacementConfig& config : evidence.around->configs) {
+    if (config.metadata().name() == evidence.name) return &config;
+  }
+  return nullptr;
+}
+
+// What the pod has of the config, or who has won; "" for nothing.
+std::string PreferencesOf(const Pod& pod, const std::string& config, bool& caught) {
+  std::string has, lost;
+  for (const PreferenceLine& line : DescribePreferences(pod)) {
+    const std::string source = "PodPlacementConfig " + config;
+    if (line.source != source && !line.source.starts_with(source + ",")) continue;
+    const std::string preference = line.architecture + " " + std::to_string(line.weight);
+    if (line.lost_to.empty()) {
+      has += (has.empty() ? "" : ", ") + preference;
+    } else {
+      lost += (lost.empty() ? "" : ", ") + preference + " to " + line.lost_to;
+    }
+  }
+  caught = !has.empty();
+  std::string text;
+  if (!has.empty()) text = "prefer " + has;
+  if (!lost.empty()) text += (text.empty() ? "lose " : "; lose ") + lost;
+  return text;
+}
+
+// Of a pod that the config selects, and that has nothing of it.
+std::string WhyNothing(const Pod& pod, const api::PodPlacementConfig& config,
+                       const NamespaceEvidence& around) {
+  if (std::optional<Cause> never = WhyNeverGated(pod, around)) return never->why;
+  if (pod.metadata().creation_timestamp().seconds() <
+      config.metadata().creation_timestamp().seconds())
+    return "are older than the config: create them again";
+  if (placement::AnnotationOf(pod, api::kLocalTolerationsAnnotation) == config.metadata().name())
+    return "have its tolerations";
+  if (!config.MayPrefer()) return "are selected, and it has no preferences";
+  if (placement::LabelOf(pod, api::kLocalGateLabel) == api::kGated) return "wait for the shard";
+  return "are selected, and have nothing of it: they were not gated when they were created, or it "
+         "was changed since";
+}
+
+}  // namespace
+
+std::vector<PodGroup> GroupPods(const ConfigEvidence& evidence) {
+  const api::PodPlacementConfig* config = FindConfig(evidence);
+  if (config == nullptr) return {};
+  std::map<std::string, PodGroup> groups;
+  for (const Pod& pod : evidence.pods) {
+    bool caught = false;
+    std::string what = PreferencesOf(pod, evidence.name, caught);
+    if (what.empty()) {
+      PodEvidence one{.now = {}, .pod = pod, .around = evidence.around};
+      std::vector<ConfigLine> lines = DescribeConfigs(one);
+      auto line = std::find_if(lines.begin(), lines.end(), [&](const ConfigLine& other) {
+        return other.name == evidence.name;
+      });
+      what = line == lines.end() || line->selects ? WhyNothing(pod, *config, *evidence.around)
+                                                  : "are not selected: " + line->text;
+    }
+    PodGroup& group = groups[what];
+    group.what = what;
+    group.caught = caught;
+    group.pods.push_back(pod.metadata().name());
+  }
+  std::vector<PodGroup> sorted;
+  for (auto& [what, group] : groups) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const PodGroup& a, const PodGroup& b) { return a.caught > b.caught; });
+  return sorted;
+}
+
+std::string WhyConfig(const ConfigEvidence& evidence, Style style) {
+  std::vector<PodGroup> groups = GroupPods(evidence);
+  size_t caught = 0;
+  for (const PodGroup& group : groups) caught += group.caught ? group.pods.size() : 0;
+  std::string text = style.Bold("PodPlacementConfig " + evidence.ns + "/" + evidence.name) +
+                     " has given something to " + std::to_string(caught) + " of " +
+                     std::to_string(evidence.pods.size()) + " pods\n\n";
+  if (const api::PodPlacementConfig* config = FindConfig(evidence)) {
+    const std::string selects =
+        config->spec.label_selector ? DescribeSelector(*config->spec.label_selector) : "all pods";
+    text += Titled("selects", selects, style);
+    if (!config->status.gated_by.empty())
+      text += Titled("gated by", config->status.gated_by, style);
+    if (!config->problems.empty())
+      text += Titled("invalid", api::Describe(config->problems), style);
+    for (const api::Condition& condition : config->status.conditions) {
+      const bool good = condition.type == api::kAvailable ? condition.status == "True"
+                                                          : condition.status != "True";
+      if (!good)
+        text +=
+            Titled("problem", condition.type + " is " + condition.status + ": " + condition.message,
+                   style);
+    }
+  }
+  for (const PodGroup& group : groups)
+    text += Titled(std::to_string(group.pods.size()) + " pods",
+                   group.what + ": " + kube::Join(group.pods, kPodsShown), style);
+  return text + Say(evidence.around->unread, style);
+}
+
+Json WhyConfigAsJson(const ConfigEvidence& evidence) {
+  Json json = {{"namespace", evidence.ns},
+               {"name", evidence.name},
+               {"pods", evidence.pods.size()},
+               {"groups", Json::array()},
+               {"unread", AsJson(evidence.around->unread)}};
+  for (const PodGroup& group : GroupPods(evidence)) {
+    Json one = {{"what", group.what}, {"caught", group.caught}, {"pods", group.pods}};
+    json["groups"].push_back(std::move(one));
+  }
+  return json;
+}
+
+}  // namespace plugin

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/config/why_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "api/testing/make_config.h"
+#include "kube/testing/make_pod.h"
+
+namespace plugin {
+namespace {
+
+using kube::MakePod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(WhyConfigTest, CaughtAndMissedPods) {
+  auto around = std::make_shared<NamespaceEvidence>();
+  around->cluster_config = api::MakeClusterConfig();
+  around->configs = {
+      api::MakeConfig("high", "shop").Priority(9).Prefer("arm64", 50),
+      api::MakeConfig("web", "shop").Priority(3).Prefer("arm64", 75).ForLabel("app", "web")};
+  around->configs[1].mutable_metadata()->mutable_creation_timestamp()->set_seconds(100);
+  auto pod = [](const char* name, const char* app, int created, const char* sources = "") {
+    kube::core::Pod made = MakePod(name)
+                               .Namespace("shop")
+                               .Label("app", app)
+                               .Annotation(api::kPreferredAffinitySourcesAnnotation, sources);
+    made.mutable_metadata()->mutable_creation_timestamp()->set_seconds(created);
+    return made;
+  };
+  ConfigEvidence evidence{
+      .ns = "shop",
+      .name = "web",
+      .around = around,
+      .pods = {pod("a", "web", 200, "arm64:75:PodPlacementConfig-web"),
+               pod("b", "web", 200,
+                   "arm64:50:PodPlacementConfig-high,arm64:75:PodPlacementConfig-web:skipped"),
+               pod("c", "db", 200), pod("d", "web", 50), pod("e", "web", 200),
+               pod("f", "web", 200, "arm64:75:PodPlacementConfig-web/rule"), pod("g", "db", 200)}};
+  std::vector<std::string> lines;
+  for (const PodGroup& group : GroupPods(evidence)) {
+    std::string pods;
+    for (const std::string& name : group.pods) pods += name;
+    lines.push_back((group.caught ? "+" : "-") + pods + ": " + group.what);
+  }
+  EXPECT_THAT(lines,
+              ElementsAre("+af: prefer arm64 75", "-cg: are not selected: it selects app=web",
+                          "-d: are older than the config: create them again",
+                          HasSubstr("-e: are selected, and have nothing of it"),
+                          "-b: lose arm64 75 to PodPlacementConfig high"));
+  const std::string text = WhyConfig(evidence);
+  EXPECT_THAT(text, HasSubstr("PodPlacementConfig shop/web has given something to 2 of 7 pods\n"));
+  EXPECT_THAT(text, HasSubstr("selects   app=web\n"));
+  EXPECT_THAT(text, HasSubstr("2 pods    prefer arm64 75: a, f\n"));
+  EXPECT_EQ(WhyConfigAsJson(evidence)["groups"].size(), 5u);
+}
+
+}  // namespace
+}  // namespace plugin

@@ -129,14 +129,24 @@ Json AsJson(const std::vector<ConfigLine>& configs) {
 
 std::string Say(const FitSummary& nodes, Style style) {
   size_t all = nodes.fitting;
-  for (const auto& [misfit, count] : nodes.misfits) all += count;
-  std::string text =
-      Titled("nodes", std::to_string(nodes.fitting) + " of " + std::to_string(all) + " fit", style);
-  for (const auto& [why, names] : nodes.why)
-    text += Titled("", kube::Join(names, kNodesShown) + ": " + why);
-  return text;
+  std::string others;
+  for (const auto& [misfit, reasons] : nodes.others) {
+    for (const auto& [why, names] : reasons) {
+      all += names.size();
+      others += Titled("", kube::Join(names, kNodesShown) + ": " + why);
+    }
+  }
+  return Titled("nodes", std::to_string(nodes.fitting) + " of " + std::to_string(all) + " fit",
+                style) +
+         others;
 }
 
-Json AsJson(const FitSummary& nodes) { return {{"fitting", nodes.fitting}, {"others", nodes.why}}; }
+Json AsJson(const FitSummary& nodes) {
+  Json json = {{"fitting", nodes.fitting}, {"others", Json::object()}};
+  for (const auto& [misfit, reasons] : nodes.others) {
+    for (const auto& [why, names] : reasons) json["others"][why] = names;
+  }
+  return json;
+}
 
 }  // namespace plugin

@@ -160,16 +160,13 @@ Answer NoNodeFits(const PodEvidence& evidence) {
     return std::nullopt;
   FitSummary fit = Summarize(pod.spec(), *evidence.around->nodes);
   if (fit.fitting > 0) return std::nullopt;
-  if (fit.misfits.contains(Misfit::kTaint)) {
-    std::string why;
-    for (const auto& [reason, nodes] : fit.why) {
-      if (reason.find("taint") != std::string::npos) why = reason + ": " + kube::Join(nodes, 4);
-    }
-    return Cause{"NodesAreTainted", why,
+  if (auto tainted = fit.others.find(Misfit::kTaint); tainted != fit.others.end()) {
+    const auto& [why, nodes] = *tainted->second.begin();
+    return Cause{"NodesAreTainted", kube::Join(nodes, 4) + " could run it, but " + why,
                  "add a toleration to the pod; for taints of architectures, the plugin "
                  "architectureTolerations does that"};
   }
-  if (fit.misfits.contains(Misfit::kArchitecture)) {
+  if (fit.others.contains(Misfit::kArchitecture)) {
     if (ConstrainsArchitectureItself(pod))
       return Cause{"OwnConstraint",
                    "the pod itself says which architecture it needs, and no node has that",

@@ -69,8 +69,7 @@ FitSummary Summarize(const PodSpec& spec, std::span<const NodeView> nodes) {
       ++summary.fitting;
       continue;
     }
-    ++summary.misfits[fit.misfit];
-    summary.why[fit.why].push_back(node.name);
+    summary.others[fit.misfit][fit.why].push_back(node.name);
   }
   return summary;
 }

@@ -30,9 +30,8 @@ NodeFit FitOf(const kube::core::PodSpec& spec, const placement::NodeView& node);
 
 struct FitSummary {
   size_t fitting = 0;
-  std::map<Misfit, size_t> misfits;
-  // Nodes by what keeps the pod away: "its architecture is amd64".
-  std::map<std::string, std::vector<std::string>> why;
+  // The names of the others by what keeps the pod away: "its architecture is amd64".
+  std::map<Misfit, std::map<std::string, std::vector<std::string>>> others;
 };
 
 FitSummary Summarize(const kube::core::PodSpec& spec, std::span<const placement::NodeView> nodes);

@@ -21,7 +21,8 @@ SEEDS ?= 100
 FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
+.PHONY: help setup setup-packages setup-cross cluster demo images plugin test-arch reproduce
+.PHONY: unit fuzz down
 .PHONY: attacks sim sim-defects
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: test-neighbours test-long chaos chaos-page soak
@@ -57,6 +58,9 @@ setup-cross:
 
 images: setup-cross ## Build the images for amd64, arm64, ppc64le and s390x, for //operator:push
 	@bazel/images/build.sh
+
+plugin: setup-cross ## Build kubectl-placement for amd64, arm64, ppc64le and s390x, into dist/
+	@plugin/archive/build.sh
 
 test: setup ## Run the tests of every change: unit, integration, kind (30 minutes)
 	@e2e/test.sh $(PARTS)

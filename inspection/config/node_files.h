@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NodeFiles: reads a node's configuration files about registries into an InspectorConfig. For the
-// cluster controller, where these files are mounted, and for the inspect tool.
+// cluster controller, where these files are mounted, and for `kubectl placement inspect`.
 #pragma once
 
 #include <string>

@@ -51,6 +51,9 @@ std::string DescribeSelected(const kube::core::Pod& pod, const api::PodPlacement
   if (!rules.empty())
     return (rules.size() == 1 ? "its rule " : "its rules ") + kube::Join(rules, kRulesShown) +
            (rules.size() == 1 ? " matches" : " match");
+  const bool is_stored = !pod.metadata().uid().empty();
+  if (!config.Rules().empty() && !is_stored)
+    return "it selects the pod; its rules are evaluated when the pod is created";
   if (!config.Rules().empty() && config.Preferences().empty())
     return "none of its rules was recorded on the pod";
   if (!config.MayChangePods()) return "it has nothing for pods";

@@ -33,6 +33,7 @@ TEST(ConfigLinesTest, EachConfigSelectsThePodOrSaysWhyNot) {
   PodEvidence evidence;
   evidence.pod = kube::MakePod("web")
                      .Namespace("shop")
+                     .Uid("stored")
                      .Label("app", "web")
                      .Gate(api::kLocalGate)
                      .Annotation(api::kLocalConfigsAnnotation, "ruled,ruled/large");
@@ -52,6 +53,14 @@ TEST(ConfigLinesTest, EachConfigSelectsThePodOrSaysWhyNot) {
                                  "+ web: it selects the pod", "- db: it selects app=db",
                                  ::testing::StartsWith("+ empty: "), "+ a: it selects the pod",
                                  "- b: a has the same priority and is in force"));
+}
+
+TEST(ConfigLinesTest, RulesAreEvaluatedAtTheCreation) {
+  PodEvidence evidence;
+  evidence.pod = kube::MakePod("web").Namespace("shop").Uid("");
+  evidence.around->configs = {api::MakeConfig("ruled", "shop").Rule("large", "true", "arm64", 9)};
+  EXPECT_EQ(DescribeConfigs(evidence)[0].text,
+            "it selects the pod; its rules are evaluated when the pod is created");
 }
 
 TEST(ConfigLinesTest, Selectors) {

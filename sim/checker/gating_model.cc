@@ -162,7 +162,8 @@ void CheckGatesAdded(const Commit& commit, const History& history, const Facts& 
   if (IsOfDaemonSet(pod) && IsByDaemonSetController(commit.user) && owners <= kLongestWalked)
     report("a pod of a DaemonSet");
 
-  Time from = commit.at - facts.timing.admission_lag;
+  // What gates is written by the operator, whose watch may lag behind.
+  Time from = commit.at - facts.timing.admission_lag - facts.timing.watch_lag;
   auto cluster_configs = history.cluster_config().During(from, commit.version);
   auto states = StatesOf(ns, history, from, commit.version);
   static const NamespaceConfigs kNone;

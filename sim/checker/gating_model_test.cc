@@ -118,6 +118,22 @@ TEST(GatesAdded, LocallyByAConfigThatSelectsThePod) {
   EXPECT_THAT(GatedBy(run, Labelled(Pod("web-2"), "app", "mail"), true), ElementsAre("gating"));
 }
 
+// The operator's watch is cut, and the pod is stored long after its admission.
+TEST(GatesAdded, LocallyByAConfigAsItWas) {
+  TestRun run;
+  run.facts().timing.watch_lag = 100s;
+  run.facts().timing.admission_lag = 70s;
+  run.SetConfig("arm", Prefers({{"arm64", 75}}));
+  run.Advance(10min);
+  Json spec = Prefers({{"arm64", 75}});
+  spec["labelSelector"] = {{"matchLabels", {{"app", "web"}}}};
+  run.SetConfig("arm", spec);
+  run.Advance(160s);
+  EXPECT_THAT(GatedBy(run, Pod("web-1"), true), IsEmpty()) << run.Described();
+  run.Advance(20s);
+  EXPECT_THAT(GatedBy(run, Pod("web-2"), true), ElementsAre("gating")) << run.Described();
+}
+
 TEST(GatesAdded, LocallyByAConfigWithoutPreferences) {
   TestRun run;
   run.SetConfig("taints", {{"plugins", {{"architectureTolerations", {{"enabled", true}}}}}});

@@ -76,7 +76,7 @@ ALLOWED = {
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
     "plugin": {
         "kube", "api", "placement", "deploy", "inspection", "image-facts", "cluster-controller",
-        "webhook"
+        "webhook", "scheduling-policies"
     },
     "examples": {"kube"},
 }

@@ -127,6 +127,25 @@ Json AsJson(const std::vector<ConfigLine>& configs) {
   return parts;
 }
 
+std::string Say(const std::vector<PolicyLine>& policies, Style style) {
+  std::string text;
+  for (const PolicyLine& line : policies) {
+    std::string said = line.name + (line.selects ? ": it selects the pod" : "");
+    if (!line.text.empty()) said += (line.selects ? "; " : ": ") + line.text;
+    text += Titled("policy", said, style);
+  }
+  return text;
+}
+
+Json AsJson(const std::vector<PolicyLine>& policies) {
+  Json parts = Json::array();
+  for (const PolicyLine& line : policies) {
+    Json one = {{"name", line.name}, {"selects", line.selects}, {"why", line.text}};
+    parts.push_back(std::move(one));
+  }
+  return parts;
+}
+
 std::string Say(const FitSummary& nodes, Style style) {
   size_t all = nodes.fitting;
   std::string others;

@@ -12,6 +12,7 @@
 #include "plugin/pod/config_lines.h"
 #include "plugin/pod/evidence.h"
 #include "plugin/pod/node_fit.h"
+#include "plugin/pod/policy_lines.h"
 #include "plugin/text/style.h"
 
 namespace plugin {
@@ -36,6 +37,10 @@ std::string Say(const std::vector<PreferenceLine>& preferences, Style style = {}
 kube::Json AsJson(const std::vector<PreferenceLine>& preferences);
 std::string Say(const std::vector<ConfigLine>& configs, Style style = {});
 kube::Json AsJson(const std::vector<ConfigLine>& configs);
+
+// A line for each.
+std::string Say(const std::vector<PolicyLine>& policies, Style style = {});
+kube::Json AsJson(const std::vector<PolicyLine>& policies);
 
 // How many nodes fit, and why others do not.
 std::string Say(const FitSummary& nodes, Style style = {});

@@ -13,6 +13,7 @@
 #include "kube/types/core.pb.h"
 #include "placement/node_match.h"
 #include "plugin/images/known_images.h"
+#include "scheduling-policies/scheduling_policy.h"
 
 namespace plugin {
 
@@ -30,6 +31,8 @@ struct NamespaceEvidence {
   bool has_no_cluster_config = false;  // it was read, and there is none
   // Of the namespace, by descending priority.
   std::vector<api::PodPlacementConfig> configs;
+  // Of the namespace and of the cluster.
+  std::vector<policy::SchedulingPolicy> policies;
   // nullopt: not read.
   std::optional<std::vector<placement::NodeView>> nodes;
   // Empty: not read, or nothing is known.

@@ -11,6 +11,7 @@
 #include "plugin/pod/config_lines.h"
 #include "plugin/pod/image_findings.h"
 #include "plugin/pod/node_fit.h"
+#include "plugin/pod/policy_lines.h"
 #include "plugin/pod/story.h"
 #include "plugin/text/age.h"
 #include "plugin/text/titled.h"
@@ -41,7 +42,8 @@ std::string WhyPod(const PodEvidence& evidence, Style style) {
     text += ago + "  " + line.text + "\n";
   }
   text += "\n" + Say(FindImages(evidence), style) + SayRequirement(pod, style) +
-          Say(DescribePreferences(pod), style) + Say(DescribeConfigs(evidence), style);
+          Say(DescribePreferences(pod), style) + Say(DescribeConfigs(evidence), style) +
+          Say(DescribePolicies(evidence), style);
   if (std::optional<FitSummary> nodes = NodesOf(evidence)) text += Say(*nodes, style);
   text += Say(evidence.around->unread, style);
   Cause cause = FindCause(evidence);
@@ -57,6 +59,7 @@ Json WhyPodAsJson(const PodEvidence& evidence) {
                  {"images", AsJson(FindImages(evidence))},
                  {"preferences", AsJson(DescribePreferences(evidence.pod))},
                  {"configs", AsJson(DescribeConfigs(evidence))},
+                 {"policies", AsJson(DescribePolicies(evidence))},
                  {"unread", AsJson(evidence.around->unread)}};
   for (const StoryLine& line : TellStory(evidence)) {
     Json told = {{"at", kube::FormatTime(line.at)}, {"text", line.text}};

@@ -12,7 +12,8 @@ namespace plugin {
 
 // For people, with a line end.
 std::string WhyPod(const PodEvidence& evidence, Style style = {});
-// The same for programs: state, story, images, preferences, configs, nodes, unread, cause.
+// The same for programs: state, story, images, preferences, configs, policies, nodes, unread,
+// cause.
 kube::Json WhyPodAsJson(const PodEvidence& evidence);
 
 }  // namespace plugin

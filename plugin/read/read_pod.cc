@@ -44,6 +44,25 @@ Async<> ReadConfigs(Client& client, const std::string& ns, NamespaceEvidence& ev
   co_return kube::Ok();
 }
 
+// None without their CRDs.
+Async<> ReadPolicies(Client& client, const std::string& ns, NamespaceEvidence& evidence) {
+  for (policy::Scope scope : {policy::Scope::kCluster, policy::Scope::kNamespace}) {
+    const bool of_cluster = scope == policy::Scope::kCluster;
+    const kube::Resource& resource =
+        of_cluster ? policy::kClusterPodSchedulingPolicies : policy::kPodSchedulingPolicies;
+    kube::ListOptions options{.ns = of_cluster ? "" : ns};
+    auto policies = co_await kube::ListObjects(client, resource, std::move(options));
+    if (!policies && !IsNotFound(policies))
+      Note(evidence, std::string(resource.plural), policies.error());
+    if (!policies) continue;
+    for (const kube::Unstructured& object : policies->items) {
+      auto policy = policy::SchedulingPolicy::FromJson(object.body(), scope);
+      if (policy) evidence.policies.push_back(std::move(*policy));
+    }
+  }
+  co_return kube::Ok();
+}
+
 Async<> ReadNodes(Client& client, NamespaceEvidence& evidence) {
   auto nodes = co_await kube::List<kube::core::Node>(client, kube::ListOptions());
   if (!nodes) {
@@ -90,6 +109,7 @@ Async<std::shared_ptr<NamespaceEvidence>> ReadNamespace(Client& client, std::str
     Note(*evidence, "the namespace", stored.error());
   }
   Result<> read = co_await ReadConfigs(client, ns, *evidence);
+  if (read) read = co_await ReadPolicies(client, ns, *evidence);
   if (read) read = co_await ReadNodes(client, *evidence);
   auto known = co_await ReadKnownImages(client, std::move(operator_namespace));
   if (known) {

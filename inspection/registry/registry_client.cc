@@ -348,10 +348,12 @@ Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repositor
 // By pages: the last tag of one is where the next one begins.
 Async<std::vector<std::string>> RegistryClient::Tags(const Repository& repository,
                                                      TimePoint deadline) {
-  constexpr size_t kPage = 1000;
+  constexpr size_t kPage = 1000, kMaxPages = 20;
+  // Of the grammar of references.
+  constexpr size_t kMaxTagLength = 128;
   std::vector<std::string> tags;
   std::string path = "tags/list?n=" + std::to_string(kPage);
-  while (tags.size() < kMaxTags) {
+  for (size_t page = 0; page < kMaxPages && tags.size() < kMaxTags; ++page) {
     Call call{.method = "GET", .path = path, .accept = "application/json", .deadline = deadline};
     Result<HttpResponse> response = co_await Get(repository, std::move(call));
     if (!response) co_return response.error();
@@ -359,7 +361,9 @@ Async<std::vector<std::string>> RegistryClient::Tags(const Repository& repositor
     if (!list) co_return list.error().Prefix("registry " + repository.source.registry + ": tags");
     const size_t before = tags.size();
     for (const kube::Json& tag : kube::ListAt(*list, "tags")) {
-      if (tag.is_string() && tags.size() < kMaxTags) tags.push_back(tag.get<std::string>());
+      if (!tag.is_string() || tags.size() >= kMaxTags) continue;
+      const std::string& name = tag.get_ref<const std::string&>();
+      if (!name.empty() && name.size() <= kMaxTagLength) tags.push_back(name);
     }
     if (tags.size() == before || response->Header("Link").empty()) break;
     path = "tags/list?n=" + std::to_string(kPage) + "&last=" + kube::PercentEncode(tags.back());

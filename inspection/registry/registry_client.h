@@ -76,7 +76,7 @@ class RegistryClient {
   kube::Async<std::optional<std::string>> ManifestDigest(const Repository& repository,
                                                          std::string version,
                                                          kube::TimePoint deadline);
-  // The tags of the repository, at most kMaxTags; for tools.
+  // The tags of the repository, at most kMaxTags, of at most 20 pages; for tools.
   kube::Async<std::vector<std::string>> Tags(const Repository& repository,
                                              kube::TimePoint deadline);
   // GET of a blob, at most kMaxManifestBytes.

@@ -83,7 +83,17 @@ TEST_F(RegistryClientTest, TagsOfAllPages) {
   registry_.ClearLog();
   EXPECT_THAT(*tags(), ElementsAre("1", "v2", "v3", "v4", "v5", "v6", "v7"));
   EXPECT_EQ(registry_.Count("tags/list"), 3);
-  // A registry that says that there is more, and has nothing.
+  registry_.PutIndex("app", std::string(129, 'x'), {{"linux", "amd64"}});
+  registry_.LimitTags(1000);
+  EXPECT_EQ(tags()->size(), 7u);
+  // A registry with a tag on each page does not go on for ever.
+  for (int i = 0; i < 60; ++i)
+    registry_.PutIndex("app", "w" + std::to_string(i), {{"linux", "amd64"}});
+  registry_.LimitTags(1);
+  registry_.ClearLog();
+  EXPECT_EQ(tags()->size(), 20u);
+  EXPECT_EQ(registry_.Count("tags/list"), 20);
+  // Nor one that says that there is more, and has nothing.
   registry_.LimitTags(0);
   EXPECT_THAT(*tags(), ::testing::IsEmpty());
 }

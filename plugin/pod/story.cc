@@ -24,9 +24,10 @@ WallTime ToWallTime(const kube::meta::Time& time) {
   return WallTime(std::chrono::seconds(time.seconds())) + std::chrono::nanoseconds(time.nanos());
 }
 
+// An absent time is an empty message: the scheduler sets eventTime alone.
 WallTime TimeOf(const Event& event) {
-  if (event.has_last_timestamp()) return ToWallTime(event.last_timestamp());
-  if (event.has_event_time()) return ToWallTime(event.event_time());
+  if (event.last_timestamp().seconds() > 0) return ToWallTime(event.last_timestamp());
+  if (event.event_time().seconds() > 0) return ToWallTime(event.event_time());
   return ToWallTime(event.metadata().creation_timestamp());
 }
 

@@ -82,6 +82,22 @@ TEST_F(ReadPodTest, TellsWhatHasHappened) {
   EXPECT_EQ(json["story"].size(), 2u);
 }
 
+// As the scheduler writes it.
+TEST_F(ReadPodTest, AnEventWithAnEventTimeAlone) {
+  CreatePod(MakePod("web"));
+  clock_.Advance(std::chrono::seconds(30));
+  Event event;
+  event.mutable_metadata()->set_namespace_("ns");
+  event.mutable_metadata()->set_name("bound");
+  event.mutable_involved_object()->set_uid(pod_.metadata().uid());
+  event.set_reason("Scheduled");
+  event.mutable_last_timestamp();
+  event.mutable_event_time()->set_seconds(
+      std::chrono::floor<std::chrono::seconds>(clock_.WallNow()).time_since_epoch().count());
+  api_.Create(event);
+  EXPECT_THAT(WhyPod(Read()), HasSubstr("\n   0 s ago  Scheduled: "));
+}
+
 TEST_F(ReadPodTest, WhatMayNotBeReadIsNamed) {
   CreatePod(MakePod("web").Label(api::kClusterGateLabel, api::kRemoved));
   const kube::Error denied = kube::Error::PermissionDenied("nodes is forbidden: User bob");

@@ -101,6 +101,24 @@ Json LabelSelectorToJson(const LabelSelector& selector) {
   return json;
 }
 
+std::string LabelSelectorToText(const kube::meta::LabelSelector& selector) {
+  std::string text;
+  auto add = [&](const std::string& term) { text += (text.empty() ? "" : ",") + term; };
+  for (const auto& [key, value] : kube::InOrder(selector.match_labels()))
+    add(std::string(key) + "=" + std::string(value));
+  for (const auto& requirement : selector.match_expressions()) {
+    std::string values;
+    for (const std::string& value : requirement.values())
+      values += (values.empty() ? "" : ",") + value;
+    const std::string& op = requirement.operator_();
+    if (op == "In") add(requirement.key() + " in (" + values + ")");
+    if (op == "NotIn") add(requirement.key() + " notin (" + values + ")");
+    if (op == "Exists") add(requirement.key());
+    if (op == "DoesNotExist") add("!" + requirement.key());
+  }
+  return text;
+}
+
 void ValidateLabelSelector(const LabelSelector& selector, const std::string& path,
                            FieldErrors& problems) {
   const std::string labels = path + ".matchLabels";

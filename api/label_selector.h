@@ -21,6 +21,8 @@ inline constexpr size_t kMaxSelectorValues = 1000;  // of one expression
 kube::meta::LabelSelector LabelSelectorFromJson(const kube::Json& json, const std::string& path,
                                                 FieldErrors& problems);
 kube::Json LabelSelectorToJson(const kube::meta::LabelSelector& selector);
+// As in a query, and as kubectl has it: "app=web,tier in (a,b),!old". "" without requirements.
+std::string LabelSelectorToText(const kube::meta::LabelSelector& selector);
 
 // The API server's rules for a selector: keys and values are valid labels, In and NotIn have
 // values, Exists and DoesNotExist have none. The API server refuses a webhook whose objectSelector

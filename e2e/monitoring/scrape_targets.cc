@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "api/label_selector.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
 
@@ -16,17 +17,9 @@ using kube::Result;
 using kube::Unstructured;
 
 // The list's label selector for `labels`, and for `expressions` with the operator In.
-std::string SelectorText(const Json& labels, const Json& expressions = Json::array()) {
-  std::string text;
-  auto add = [&text](const std::string& term) { text += (text.empty() ? "" : ",") + term; };
-  for (const auto& [key, value] : labels.items()) add(key + "=" + value.get<std::string>());
-  for (const Json& expression : expressions) {
-    std::string values;
-    for (const Json& value : expression.at("values"))
-      values += (values.empty() ? "" : ",") + value.get<std::string>();
-    add(expression.at("key").get<std::string>() + " in (" + values + ")");
-  }
-  return text;
+std::string SelectorText(const Json& selector) {
+  api::FieldErrors problems;
+  return api::LabelSelectorToText(api::LabelSelectorFromJson(selector, "selector", problems));
 }
 
 Result<std::vector<Unstructured>> List(Cluster& cluster, const Resource& resource, std::string ns,
@@ -58,7 +51,7 @@ std::string LabelOf(const Json& object, const std::string& key) {
 // Adds the targets of a Service: the pods behind the port `name`.
 Result<> AddService(Cluster& cluster, const Json& service, const std::string& name,
                     const std::string& job, Json& targets) {
-  std::string selector = SelectorText(service.at("spec").at("selector"));
+  std::string selector = SelectorText({{"matchLabels", service.at("spec").at("selector")}});
   auto pods = List(cluster, kPods, kube::StringAt(service, "metadata.namespace"), selector);
   if (!pods) return pods.error();
   for (const Json& port : service.at("spec").at("ports")) {
@@ -85,9 +78,7 @@ Result<Json> ScrapeTargets(Cluster& cluster, const Json& monitor) {
   std::string ns;
   if (!kube::BoolAt(spec, "namespaceSelector.any"))
     ns = kube::StringAt(monitor, "metadata.namespace");
-  auto selected = List(cluster, of_services ? kServices : kPods, ns,
-                       SelectorText(selector.value("matchLabels", Json::object()),
-                                    selector.value("matchExpressions", Json::array())));
+  auto selected = List(cluster, of_services ? kServices : kPods, ns, SelectorText(selector));
   if (!selected) return selected.error();
   Json targets = Json::array();
   for (const Unstructured& object : *selected) {

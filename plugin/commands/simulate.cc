@@ -14,7 +14,7 @@
 #include "plugin/command/formats.h"
 #include "plugin/inspect/image_finder.h"
 #include "plugin/pod/answer_parts.h"
-#include "plugin/read/read_pod.h"
+#include "plugin/read/read_namespace.h"
 #include "plugin/read/read_subjects.h"
 #include "plugin/simulate/simulation_text.h"
 

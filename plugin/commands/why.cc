@@ -10,6 +10,7 @@
 #include "plugin/command/formats.h"
 #include "plugin/config/why_config.h"
 #include "plugin/pod/why_pod.h"
+#include "plugin/read/read_config.h"
 #include "plugin/read/read_pod.h"
 #include "plugin/read/read_workload.h"
 #include "plugin/workload/why_workload.h"

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "api/label_selector.h"
 #include "api/validation.h"
 #include "kube/base/join.h"
-#include "kube/types/in_order.h"
 #include "placement/local_configs.h"
 #include "placement/matching_configs.h"
 #include "placement/preference.h"
@@ -29,12 +29,6 @@ std::string DescribeSource(const std::string& source) {
   std::string text = "PodPlacementConfig " + name.substr(0, slash);
   if (slash != std::string::npos) text += ", rule " + name.substr(slash + 1);
   return text;
-}
-
-std::string Values(const kube::meta::LabelSelectorRequirement& requirement) {
-  std::string list;
-  for (const std::string& value : requirement.values()) list += (list.empty() ? "" : ",") + value;
-  return "(" + list + ")";
 }
 
 // Of the pod's record, which the webhook has made when the pod was created.
@@ -75,20 +69,8 @@ std::string DescribeUnselected(const kube::core::Pod& pod, const api::PodPlaceme
 }  // namespace
 
 std::string DescribeSelector(const kube::meta::LabelSelector& selector) {
-  std::vector<std::string> terms;
-  for (const auto& [key, value] : kube::InOrder(selector.match_labels()))
-    terms.push_back(std::string(key) + "=" + std::string(value));
-  for (const auto& requirement : selector.match_expressions()) {
-    const std::string& op = requirement.operator_();
-    if (op == "In") terms.push_back(requirement.key() + " in " + Values(requirement));
-    if (op == "NotIn") terms.push_back(requirement.key() + " notin " + Values(requirement));
-    if (op == "Exists") terms.push_back(requirement.key());
-    if (op == "DoesNotExist") terms.push_back("!" + requirement.key());
-  }
-  if (terms.empty()) return "all pods";
-  std::string text;
-  for (const std::string& term : terms) text += (text.empty() ? "" : ",") + term;
-  return text;
+  const std::string text = api::LabelSelectorToText(selector);
+  return text.empty() ? "all pods" : text;
 }
 
 std::vector<PreferenceLine> DescribePreferences(const kube::core::Pod& pod) {

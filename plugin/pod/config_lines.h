@@ -31,7 +31,7 @@ struct ConfigLine {
 // Of each PodPlacementConfig of the namespace, by descending priority, as they are now.
 std::vector<ConfigLine> DescribeConfigs(const PodEvidence& evidence);
 
-// Of metav1.LabelSelector: "app=web,tier in (a,b)"; "all pods" for one without requirements.
+// "app=web,tier in (a,b)"; "all pods" for one without requirements.
 std::string DescribeSelector(const kube::meta::LabelSelector& selector);
 
 }  // namespace plugin

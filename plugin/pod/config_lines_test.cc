@@ -63,23 +63,5 @@ TEST(ConfigLinesTest, RulesAreEvaluatedAtTheCreation) {
             "it selects the pod; its rules are evaluated when the pod is created");
 }
 
-TEST(ConfigLinesTest, Selectors) {
-  kube::meta::LabelSelector selector;
-  EXPECT_EQ(DescribeSelector(selector), "all pods");
-  (*selector.mutable_match_labels())["b"] = "2";
-  (*selector.mutable_match_labels())["a"] = "1";
-  auto add = [&](const char* key, const char* op, std::initializer_list<const char*> values) {
-    auto* requirement = selector.add_match_expressions();
-    requirement->set_key(key);
-    requirement->set_operator_(op);
-    for (const char* value : values) requirement->add_values(value);
-  };
-  add("c", "In", {"x", "y"});
-  add("d", "NotIn", {"z"});
-  add("e", "Exists", {});
-  add("f", "DoesNotExist", {});
-  EXPECT_EQ(DescribeSelector(selector), "a=1,b=2,c in (x,y),d notin (z),e,!f");
-}
-
 }  // namespace
 }  // namespace plugin

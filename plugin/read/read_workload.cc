@@ -5,9 +5,12 @@
 #include <set>
 #include <utility>
 
+#include "api/label_selector.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
 #include "plugin/read/kinds.h"
+#include "plugin/read/read_namespace.h"
 #include "plugin/read/read_pod.h"
 
 namespace plugin {
@@ -79,54 +82,25 @@ std::optional<kube::Resource> FindWorkloadKind(const std::string& word) {
   return std::nullopt;
 }
 
-std::optional<std::string> SelectorText(const Json& selector) {
-  std::vector<std::string> terms;
-  if (const Json* labels = kube::Find(selector, "matchLabels"); labels != nullptr) {
-    for (auto label = labels->begin(); label != labels->end(); ++label) {
-      if (label->is_string()) terms.push_back(label.key() + "=" + label->get<std::string>());
-    }
-  }
-  if (const Json* expressions = kube::Find(selector, "matchExpressions"); expressions != nullptr) {
-    for (const Json& expression : *expressions) {
-      const std::string key = kube::StringAt(expression, "key");
-      const std::string op = kube::StringAt(expression, "operator");
-      std::vector<std::string> values;
-      if (const Json* listed = kube::Find(expression, "values"); listed != nullptr) {
-        for (const Json& value : *listed) {
-          if (value.is_string()) values.push_back(value.get<std::string>());
-        }
-      }
-      std::string list;
-      for (const std::string& value : values) list += (list.empty() ? "" : ",") + value;
-      if (op == "In") terms.push_back(key + " in (" + list + ")");
-      if (op == "NotIn") terms.push_back(key + " notin (" + list + ")");
-      if (op == "Exists") terms.push_back(key);
-      if (op == "DoesNotExist") terms.push_back("!" + key);
-    }
-  }
-  if (terms.empty()) return std::nullopt;
-  std::string text;
-  for (const std::string& term : terms) text += (text.empty() ? "" : ",") + term;
-  return text;
-}
-
 Async<WorkloadEvidence> ReadWorkload(Client& client, kube::Clock& clock, kube::Resource resource,
                                      kube::ObjectKey key, std::string operator_namespace) {
   WorkloadEvidence evidence{.kind = std::string(resource.kind), .ns = key.ns, .name = key.name};
   Result<Unstructured> workload = co_await kube::GetObject(client, resource, std::move(key));
   if (!workload) co_return workload.error();
   evidence.wanted = WantedPods(evidence.kind, workload->body());
-  const Json* stored = kube::Find(workload->body(), "spec.selector");
-  std::optional<std::string> selector = stored == nullptr ? std::nullopt : SelectorText(*stored);
-  if (!selector) co_return kube::Error::Invalid(evidence.kind + " has no selector of pods");
+  api::FieldErrors problems;
+  std::string selector = api::LabelSelectorToText(api::LabelSelectorFromJson(
+      kube::ObjectAt(workload->body(), "spec.selector"), "spec.selector", problems));
+  // Without one, a query would be for all pods.
+  if (selector.empty()) co_return kube::Error::Invalid(evidence.kind + " has no selector of pods");
   auto around = co_await ReadNamespace(client, evidence.ns, std::move(operator_namespace));
   if (!around) co_return around.error();
   evidence.around = std::move(*around);
 
-  std::string of_sets = *selector;
+  std::string of_sets = selector;
   auto creators = co_await ReadCreators(client, evidence.kind, *workload, std::move(of_sets));
   if (!creators) co_return creators.error().Prefix("ReplicaSets");
-  kube::ListOptions options{.ns = evidence.ns, .label_selector = std::move(*selector)};
+  kube::ListOptions options{.ns = evidence.ns, .label_selector = std::move(selector)};
   auto pods = co_await kube::List<Pod>(client, std::move(options));
   if (!pods) co_return pods.error().Prefix("pods");
   const kube::WallTime now = clock.WallNow();

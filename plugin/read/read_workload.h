@@ -19,10 +19,6 @@ namespace plugin {
 // The kind that a user names: "deployment", "deployments", "deploy". nullopt for another one.
 std::optional<kube::Resource> FindWorkloadKind(const std::string& word);
 
-// A metav1.LabelSelector as the text of a query: "app=web,tier in (a,b)". nullopt: it selects
-// nothing.
-std::optional<std::string> SelectorText(const kube::Json& selector);
-
 // Errors: those of reading the workload, and its pods.
 kube::Async<WorkloadEvidence> ReadWorkload(
     kube::Client& client, kube::Clock& clock, kube::Resource resource, kube::ObjectKey key,

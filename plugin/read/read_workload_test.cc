@@ -32,17 +32,6 @@ TEST(WorkloadKindTest, HasTheNamesOfKubectl) {
   for (const char* word : {"", "pod", "cronjob"}) EXPECT_FALSE(FindWorkloadKind(word)) << word;
 }
 
-TEST(SelectorTextTest, IsAQuery) {
-  EXPECT_EQ(SelectorText(kube::MustParseJson(R"({"matchLabels": {"app": "web"},
-      "matchExpressions": [{"key": "tier", "operator": "In", "values": ["a", "b"]},
-                           {"key": "old", "operator": "DoesNotExist"},
-                           {"key": "x", "operator": "NotIn", "values": ["c"]},
-                           {"key": "y", "operator": "Exists"}]})")),
-            "app=web,tier in (a,b),!old,x notin (c),y");
-  EXPECT_FALSE(SelectorText(Json::object()));
-  EXPECT_FALSE(SelectorText(kube::MustParseJson(R"({"matchLabels": {"a": 1}})")));
-}
-
 class ReadWorkloadTest : public testing::Test {
  protected:
   ReadWorkloadTest() {

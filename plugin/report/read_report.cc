@@ -6,7 +6,7 @@
 
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
-#include "plugin/read/read_pod.h"
+#include "plugin/read/read_namespace.h"
 
 namespace plugin {
 namespace {

@@ -31,9 +31,15 @@ Result<kube::Client*> Tool::Connect() {
 
 void Tool::Print(const std::string& text) { std::cout << text << std::flush; }
 
-void Tool::Print(const kube::Json& answer) {
-  std::cout << (flags_.output == "yaml" ? kube::ToYaml(answer) : kube::PrettyJson(answer) + "\n")
-            << std::flush;
+void Tool::Answer(const std::function<std::string(Style)>& for_people,
+                  const std::function<kube::Json()>& for_programs) {
+  if (flags_.output == "json") {
+    Print(kube::PrettyJson(for_programs()) + "\n");
+  } else if (flags_.output == "yaml") {
+    Print(kube::ToYaml(for_programs()));
+  } else {
+    Print(for_people(Style::OfStdout()));
+  }
 }
 
 }  // namespace plugin

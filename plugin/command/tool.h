@@ -3,14 +3,17 @@
 // Thread: the app's.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "kube/base/app.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
 #include "kube/client/client.h"
 #include "kube/types/unstructured.h"
+#include "plugin/text/style.h"
 
 namespace plugin {
 
@@ -40,11 +43,11 @@ class Tool {
   const std::string& operator_namespace() const { return flags_.operator_namespace; }
 
   const std::string& output() const { return flags_.output; }
-  bool is_for_people() const { return flags_.output.empty() || flags_.output == "wide"; }
   // To standard output.
   void Print(const std::string& text);
-  // As --output says: json, or yaml.
-  void Print(const kube::Json& answer);
+  // For people or, with --output=json and yaml, for programs: only that one is made.
+  void Answer(const std::function<std::string(Style)>& for_people,
+              const std::function<kube::Json()>& for_programs);
 
  private:
   kube::App& app_;

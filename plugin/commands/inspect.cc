@@ -56,18 +56,18 @@ Async<RegistryAccess> AccessAsPod(Tool& tool, const std::string& name,
   co_return access;
 }
 
-void PrintAll(Tool& tool, const std::vector<ImageDetails>& images,
-              const std::vector<Unread>& unread) {
-  if (tool.is_for_people()) {
-    std::string text;
-    for (const ImageDetails& details : images)
-      text += (text.empty() ? "" : "\n") + Say(details, Style::OfStdout());
-    tool.Print(text + Say(unread, Style::OfStdout()));
-    return;
-  }
+std::string SayAll(const std::vector<ImageDetails>& images, const std::vector<Unread>& unread,
+                   Style style) {
+  std::string text;
+  for (const ImageDetails& details : images)
+    text += (text.empty() ? "" : "\n") + Say(details, style);
+  return text + Say(unread, style);
+}
+
+Json AllAsJson(const std::vector<ImageDetails>& images, const std::vector<Unread>& unread) {
   Json answer = {{"images", Json::array()}, {"unread", AsJson(unread)}};
   for (const ImageDetails& details : images) answer["images"].push_back(AsJson(details));
-  tool.Print(answer);
+  return answer;
 }
 
 Async<ExitCode> Inspect(Tool& tool, const Asked& asked) {
@@ -96,7 +96,8 @@ Async<ExitCode> Inspect(Tool& tool, const Asked& asked) {
     if (!details) co_return details.error();
     images.push_back(std::move(*details));
   }
-  PrintAll(tool, images, access->unread);
+  tool.Answer([&](Style style) { return SayAll(images, access->unread, style); },
+              [&] { return AllAsJson(images, access->unread); });
   for (const ImageDetails& details : images) {
     if (!details.error.empty()) co_return kIncomplete;
   }

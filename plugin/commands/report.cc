@@ -77,10 +77,9 @@ Async<ExitCode> Run(Tool& tool, const Asked& asked) {
     tool.Print(AsCsv(*report));
   } else if (tool.output() == "html") {
     tool.Print(AsHtml(*report, tool.clock().WallNow()));
-  } else if (tool.is_for_people()) {
-    tool.Print(Say(*report, tool.output() == "wide", Style::OfStdout()));
   } else {
-    tool.Print(AsJson(*report));
+    tool.Answer([&](Style style) { return Say(*report, tool.output() == "wide", style); },
+                [&] { return AsJson(*report); });
   }
   co_return kSuccess;
 }

@@ -109,29 +109,29 @@ Async<Simulation> Simulate(Tool& tool, const Asked& asked) {
   co_return simulation;
 }
 
-void PrintSimulation(Tool& tool, const Simulation& simulation) {
-  if (tool.is_for_people()) {
-    const Style style = Style::OfStdout();
-    std::string text;
-    for (const ConfigOutcome& outcome : simulation.configs)
-      text += (text.empty() ? "" : "\n") + Say(outcome, style);
-    for (const Outcome& outcome : simulation.pods)
-      text += (text.empty() ? "" : "\n") + Say(outcome, style);
-    tool.Print(text + Say(simulation.unread, style));
-    return;
-  }
+std::string SayAll(const Simulation& simulation, Style style) {
+  std::string text;
+  for (const ConfigOutcome& outcome : simulation.configs)
+    text += (text.empty() ? "" : "\n") + Say(outcome, style);
+  for (const Outcome& outcome : simulation.pods)
+    text += (text.empty() ? "" : "\n") + Say(outcome, style);
+  return text + Say(simulation.unread, style);
+}
+
+Json AllAsJson(const Simulation& simulation) {
   Json answer = {
       {"configs", Json::array()}, {"pods", Json::array()}, {"unread", AsJson(simulation.unread)}};
   for (const ConfigOutcome& outcome : simulation.configs)
     answer["configs"].push_back(AsJson(outcome));
   for (const Outcome& outcome : simulation.pods) answer["pods"].push_back(AsJson(outcome));
-  tool.Print(answer);
+  return answer;
 }
 
 Async<ExitCode> Run(Tool& tool, const Asked& asked) {
   Result<Simulation> simulation = co_await Simulate(tool, asked);
   if (!simulation) co_return simulation.error();
-  PrintSimulation(tool, *simulation);
+  tool.Answer([&](Style style) { return SayAll(*simulation, style); },
+              [&] { return AllAsJson(*simulation); });
   bool would_run = true;
   for (const Outcome& outcome : simulation->pods) would_run &= outcome.would_run;
   for (const ConfigOutcome& outcome : simulation->configs) would_run &= outcome.problem.empty();

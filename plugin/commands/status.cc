@@ -22,14 +22,6 @@ struct Asked {
 
 constexpr std::chrono::seconds kInterval{2};
 
-void PrintStatus(Tool& tool, const Status& status) {
-  if (tool.is_for_people()) {
-    tool.Print(Say(status, Style::OfStdout()));
-  } else {
-    tool.Print(AsJson(status));
-  }
-}
-
 Async<ExitCode> Run(Tool& tool, const Asked& asked) {
   Result<kube::Client*> client = tool.Connect();
   if (!client) co_return client.error();
@@ -42,7 +34,7 @@ Async<ExitCode> Run(Tool& tool, const Asked& asked) {
     std::string now = kube::DumpJson(AsJson(status));
     if (now != before) {
       if (!before.empty()) tool.Print(Style::OfStdout().NewScreen());
-      PrintStatus(tool, status);
+      tool.Answer([&](Style style) { return Say(status, style); }, [&] { return AsJson(status); });
     }
     if (!asked.watches) co_return kSuccess;
     before = std::move(now);

@@ -27,11 +27,8 @@ Async<ExitCode> WhyPod(Tool& tool, kube::Client& client, kube::ObjectKey key) {
   Result<PodEvidence> evidence =
       co_await ReadPod(client, tool.clock(), std::move(key), std::move(operator_namespace));
   if (!evidence) co_return evidence.error();
-  if (tool.is_for_people()) {
-    tool.Print(WhyPod(*evidence, Style::OfStdout()));
-  } else {
-    tool.Print(WhyPodAsJson(*evidence));
-  }
+  tool.Answer([&](Style style) { return WhyPod(*evidence, style); },
+              [&] { return WhyPodAsJson(*evidence); });
   co_return kSuccess;
 }
 
@@ -40,11 +37,8 @@ Async<ExitCode> WhyConfig(Tool& tool, kube::Client& client, kube::ObjectKey key)
   Result<ConfigEvidence> evidence =
       co_await ReadConfig(client, std::move(key), std::move(operator_namespace));
   if (!evidence) co_return evidence.error();
-  if (tool.is_for_people()) {
-    tool.Print(WhyConfig(*evidence, Style::OfStdout()));
-  } else {
-    tool.Print(WhyConfigAsJson(*evidence));
-  }
+  tool.Answer([&](Style style) { return WhyConfig(*evidence, style); },
+              [&] { return WhyConfigAsJson(*evidence); });
   co_return kSuccess;
 }
 
@@ -54,11 +48,8 @@ Async<ExitCode> WhyWorkload(Tool& tool, kube::Client& client, kube::Resource kin
   Result<WorkloadEvidence> evidence = co_await ReadWorkload(
       client, tool.clock(), kind, std::move(key), std::move(operator_namespace));
   if (!evidence) co_return evidence.error();
-  if (tool.is_for_people()) {
-    tool.Print(WhyWorkload(*evidence, Style::OfStdout()));
-  } else {
-    tool.Print(WhyWorkloadAsJson(*evidence));
-  }
+  tool.Answer([&](Style style) { return WhyWorkload(*evidence, style); },
+              [&] { return WhyWorkloadAsJson(*evidence); });
   co_return kSuccess;
 }
 

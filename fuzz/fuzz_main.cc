@@ -10,6 +10,7 @@
 #include "ephemeral-containers/fuzz/warning_targets.h"
 #include "fuzz/fuzz_targets.h"
 #include "image-facts/fuzz/fact_targets.h"
+#include "plugin/fuzz/plugin_targets.h"
 #include "scheduling-policies/fuzz/policy_targets.h"
 
 namespace {
@@ -46,6 +47,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
              policy::PolicyTargets(),      // scheduling-policies/
              image_facts::FactTargets(),   // image-facts/
              ephemeral::WarningTargets(),  // ephemeral-containers/
+             plugin::PluginTargets(),      // plugin/
              fuzz::InspectionTargets(),
              fuzz::ApiTargets(),
              fuzz::FleetTargets(),

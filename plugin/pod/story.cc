@@ -99,11 +99,11 @@ std::string DescribeState(const PodEvidence& evidence) {
   if (pod.spec().scheduling_gates_size() > 0) {
     std::vector<std::string> gates;
     for (const auto& gate : pod.spec().scheduling_gates()) gates.push_back(gate.name());
-    return "has waited for " + age + " for the gate " + kube::Join(gates, gates.size());
+    return Printable("has waited for " + age + " for the gate " + kube::Join(gates, gates.size()));
   }
   if (pod.spec().node_name().empty())
     return "was created " + age + " ago, has no gate, and is not scheduled";
-  return "is on the node " + pod.spec().node_name() + " (" + pod.status().phase() + ")";
+  return Printable("is on the node " + pod.spec().node_name() + " (" + pod.status().phase() + ")");
 }
 
 }  // namespace plugin

@@ -14,6 +14,7 @@
 #include "plugin/pod/policy_lines.h"
 #include "plugin/pod/story.h"
 #include "plugin/text/age.h"
+#include "plugin/text/printable.h"
 #include "plugin/text/titled.h"
 
 namespace plugin {
@@ -35,7 +36,7 @@ std::optional<FitSummary> NodesOf(const PodEvidence& evidence) {
 std::string WhyPod(const PodEvidence& evidence, Style style) {
   const kube::core::Pod& pod = evidence.pod;
   std::string text =
-      style.Bold(kube::KeyOf(pod).ToString()) + " " + DescribeState(evidence) + "\n\n";
+      style.Bold(Printable(kube::KeyOf(pod).ToString())) + " " + DescribeState(evidence) + "\n\n";
   for (const StoryLine& line : TellStory(evidence)) {
     std::string ago = Ago(evidence, line.at);
     ago.insert(0, kTitleWidth > ago.size() ? kTitleWidth - ago.size() : 0, ' ');

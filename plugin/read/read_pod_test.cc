@@ -82,6 +82,13 @@ TEST_F(ReadPodTest, TellsWhatHasHappened) {
   EXPECT_EQ(json["story"].size(), 2u);
 }
 
+TEST_F(ReadPodTest, NothingControlsTheTerminal) {
+  CreatePod(MakePod("web").Gate("x.io/\x1b[2Jgate").Image("r.io/\x7f:1"));
+  CreateEvent("e", "Failed\x1b[31m", "a\rb");
+  const std::string text = WhyPod(Read());
+  EXPECT_EQ(text.find_first_of("\x1b\x7f\r"), std::string::npos) << text;
+}
+
 // As the scheduler writes it.
 TEST_F(ReadPodTest, AnEventWithAnEventTimeAlone) {
   CreatePod(MakePod("web"));

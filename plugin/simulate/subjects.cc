@@ -45,8 +45,9 @@ Result<> Add(const Json& object, const std::string& default_namespace, Manifests
   if (kind.ends_with("List")) return kube::Ok();
   if (kind == kConfigKind) {
     Json named = object;
-    if (kube::StringAt(object, "metadata.namespace").empty())
-      named["metadata"]["namespace"] = default_namespace;
+    Json& metadata = named["metadata"];
+    if (!metadata.is_object()) return Error::Invalid("a PodPlacementConfig has no metadata");
+    if (kube::StringAt(metadata, "namespace").empty()) metadata["namespace"] = default_namespace;
     Result<api::PodPlacementConfig> config = api::PodPlacementConfig::FromJson(std::move(named));
     if (!config) return config.error();
     if (!config->problems.empty())

@@ -88,6 +88,8 @@ TEST(SubjectsTest, WhatIsWrongIsNamed) {
       {"kind: Service\nmetadata: {name: web}", "no pod"},
       {"metadata: {name: web}", "no kind"},
       {"- 1", "no kind"},
+      {"kind: PodPlacementConfig", "no metadata"},
+      {"kind: PodPlacementConfig\nmetadata: text", "no metadata"},
       {"kind: PodPlacementConfig\nmetadata: {name: web}\nspec: {priority: 300, plugins: {}}",
        "spec.priority"},
   };

@@ -10,6 +10,7 @@
 #include "kube/base/join.h"
 #include "placement/pod_metadata.h"
 #include "plugin/pod/answer_parts.h"
+#include "plugin/pod/condition_problem.h"
 #include "plugin/pod/config_lines.h"
 #include "plugin/pod/never_gated.h"
 #include "plugin/text/titled.h"
@@ -110,12 +111,8 @@ std::string WhyConfig(const ConfigEvidence& evidence, Style style) {
     if (!config->problems.empty())
       text += Titled("invalid", api::Describe(config->problems), style);
     for (const api::Condition& condition : config->status.conditions) {
-      const bool good = condition.type == api::kAvailable ? condition.status == "True"
-                                                          : condition.status != "True";
-      if (!good)
-        text +=
-            Titled("problem", condition.type + " is " + condition.status + ": " + condition.message,
-                   style);
+      const std::string problem = ConditionProblem(condition);
+      if (!problem.empty()) text += Titled("problem", problem, style);
     }
   }
   for (const PodGroup& group : groups)

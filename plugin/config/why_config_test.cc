@@ -22,6 +22,8 @@ TEST(WhyConfigTest, CaughtAndMissedPods) {
       api::MakeConfig("high", "shop").Priority(9).Prefer("arm64", 50),
       api::MakeConfig("web", "shop").Priority(3).Prefer("arm64", 75).ForLabel("app", "web")};
   around->configs[1].mutable_metadata()->mutable_creation_timestamp()->set_seconds(100);
+  around->configs[1].status.conditions = {{"Progressing", "True", "RollingOut", "soon"},
+                                          {"Available", "False", "NotReady", "0 of 1"}};
   auto pod = [](const char* name, const char* app, int created, const char* sources = "") {
     kube::core::Pod made = MakePod(name)
                                .Namespace("shop")
@@ -52,7 +54,8 @@ TEST(WhyConfigTest, CaughtAndMissedPods) {
                           "-b: lose arm64 75 to PodPlacementConfig high"));
   const std::string text = WhyConfig(evidence);
   EXPECT_THAT(text, HasSubstr("PodPlacementConfig shop/web has given something to 2 of 7 pods\n"));
-  EXPECT_THAT(text, HasSubstr("selects   app=web\n"));
+  EXPECT_THAT(text, HasSubstr("selects   app=web\n"
+                              "problem   Available is False: NotReady: 0 of 1\n"));
   EXPECT_THAT(text, HasSubstr("2 pods    prefer arm64 75: a, f\n"));
   EXPECT_EQ(WhyConfigAsJson(evidence)["groups"].size(), 5u);
 }

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <memory>
 #include <set>
-#include <span>
 #include <utility>
 
-#include "api/find_condition.h"
 #include "api/names.h"
 #include "kube/base/join.h"
 #include "kube/types/resource.h"
 #include "placement/pod_metadata.h"
 #include "plugin/pod/answer_parts.h"
 #include "plugin/pod/cause.h"
+#include "plugin/pod/condition_problem.h"
 #include "plugin/text/age.h"
 #include "plugin/text/table.h"
 #include "plugin/text/titled.h"
@@ -23,24 +22,11 @@ namespace {
 
 using kube::Json;
 
-// Conditions that are True when all is well; of others, those that are False.
-constexpr std::string_view kGood[] = {api::kAvailable, "ShardsUpToDate", api::kCertificatesProvided,
-                                      "KnownImages"};
-// Those that describe what is switched off, or that pass.
-constexpr std::string_view kNoProblem[] = {api::kProgressing, "ArchitectureTaintsTolerated",
-                                           api::kExecFormatErrorMonitorSupported};
-
-bool Contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 void AddProblems(const std::string& of, const std::vector<api::Condition>& conditions,
                  std::vector<std::string>& problems) {
   for (const api::Condition& condition : conditions) {
-    const std::string good = Contains(kGood, condition.type) ? "True" : "False";
-    if (Contains(kNoProblem, condition.type) || condition.status == good) continue;
-    problems.push_back(of + ": " + condition.type + " is " + condition.status + ": " +
-                       condition.reason + ": " + condition.message);
+    std::string problem = ConditionProblem(condition);
+    if (!problem.empty()) problems.push_back(of + ": " + problem);
   }
 }
 

@@ -45,7 +45,9 @@ TEST(StatusTest, WhatIsWrong) {
   evidence.cluster_config->status.conditions = {
       {"Available", "True", "AsExpected", "fine"},
       {"Progressing", "True", "RollsOut", "soon"},
-      {"Degraded", "True", "WebhookUnreachable", "no connection"}};
+      {"Degraded", "True", "WebhookUnreachable", "no connection"},
+      {"ArchitectureTaintsTolerated", "False", "PluginDisabled", "a node is tainted"},
+      {"PodPlacementWebhookNotRolledOut", "False", "AsExpected", "fine"}};
   api::PodPlacementConfig config = api::MakeConfig("web", "shop");
   config.status.conditions = {{"Available", "False", "NotReady", "0 of 2"}};
   evidence.configs = {config};
@@ -62,6 +64,8 @@ TEST(StatusTest, WhatIsWrong) {
   EXPECT_THAT(status.problems,
               ElementsAre("ClusterPodPlacementConfig: Degraded is True: WebhookUnreachable: no "
                           "connection",
+                          "ClusterPodPlacementConfig: ArchitectureTaintsTolerated is False: "
+                          "PluginDisabled: a node is tainted",
                           "shop/web: Available is False: NotReady: 0 of 2"));
   EXPECT_THAT(status.versions, ElementsAre("0.1.0", "0.2.0"));
   ASSERT_THAT(status.waiting, SizeIs(2));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/command/tool.h"
 
+#include <unistd.h>
+
 #include <iostream>
 #include <utility>
 
@@ -9,8 +11,15 @@
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/codec/yaml.h"
+#include "plugin/text/printable.h"
 
 namespace plugin {
+namespace {
+
+// The beginning of the line, and nothing behind it.
+constexpr char kEmptyLine[] = "\r\x1b[K";
+
+}  // namespace
 
 using kube::Result;
 
@@ -29,7 +38,21 @@ Result<kube::Client*> Tool::Connect() {
   return client_.get();
 }
 
-void Tool::Print(const std::string& text) { std::cout << text << std::flush; }
+void Tool::EndProgress() {
+  if (std::exchange(shows_progress_, false)) std::cerr << kEmptyLine << std::flush;
+}
+
+void Tool::Print(const std::string& text) {
+  EndProgress();
+  std::cout << text << std::flush;
+}
+
+void Tool::ShowProgress(const std::string& text) {
+  if (isatty(STDERR_FILENO) != 1) return;
+  constexpr size_t kShown = 78;
+  shows_progress_ = true;
+  std::cerr << kEmptyLine << Printable(text).substr(0, kShown) << std::flush;
+}
 
 void Tool::Answer(const std::function<std::string(Style)>& for_people,
                   const std::function<kube::Json()>& for_programs) {

@@ -31,6 +31,9 @@ struct ToolFlags {
 class Tool {
  public:
   Tool(kube::App& app, ToolFlags flags) : app_(app), flags_(std::move(flags)) {}
+  ~Tool() { EndProgress(); }
+  Tool(const Tool&) = delete;
+  Tool& operator=(const Tool&) = delete;
 
   kube::Executor executor() { return app_.executor(); }
   kube::Clock& clock() { return app_.clock(); }
@@ -45,14 +48,19 @@ class Tool {
   const std::string& output() const { return flags_.output; }
   // To standard output.
   void Print(const std::string& text);
+  // What it does now: a line on a terminal, until something is printed.
+  void ShowProgress(const std::string& text);
   // For people or, with --output=json and yaml, for programs: only that one is made.
   void Answer(const std::function<std::string(Style)>& for_people,
               const std::function<kube::Json()>& for_programs);
 
  private:
+  void EndProgress();
+
   kube::App& app_;
   ToolFlags flags_;
   std::unique_ptr<kube::Client> client_;
+  bool shows_progress_ = false;
   std::string ns_;
 };
 

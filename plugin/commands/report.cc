@@ -61,9 +61,10 @@ Async<ExitCode> Run(Tool& tool, const Asked& asked) {
   if (!prices) co_return prices.error();
   Result<kube::Client*> client = tool.Connect();
   if (!client) co_return client.error();
-  ImageFinder finder(
-      **client, tool.executor(), tool.clock(),
-      {.operator_namespace = tool.operator_namespace(), .asks_registries = asked.asks_registries});
+  ImageFinder finder(**client, tool.executor(), tool.clock(),
+                     {.operator_namespace = tool.operator_namespace(),
+                      .asks_registries = asked.asks_registries,
+                      .progress = [&](const std::string& text) { tool.ShowProgress(text); }});
   ReportQuestion question{.ns = tool.ns(),
                           .label_selector = asked.label_selector,
                           .operator_namespace = tool.operator_namespace(),

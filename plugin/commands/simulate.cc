@@ -96,9 +96,10 @@ Async<Simulation> Simulate(Tool& tool, const Asked& asked) {
     with[ns] = WithConfig(config, *with[ns]);
   }
 
-  ImageFinder finder(
-      **client, tool.executor(), tool.clock(),
-      {.operator_namespace = tool.operator_namespace(), .asks_registries = !asked.offline});
+  ImageFinder finder(**client, tool.executor(), tool.clock(),
+                     {.operator_namespace = tool.operator_namespace(),
+                      .asks_registries = !asked.offline,
+                      .progress = [&](const std::string& text) { tool.ShowProgress(text); }});
   for (const Subject& subject : manifests->subjects) {
     const std::shared_ptr<NamespaceEvidence>& around = with[subject.pod.metadata().namespace_()];
     auto images = co_await finder.Find(subject.pod, around->known_images);

@@ -64,6 +64,7 @@ Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string ima
   if (!secrets) co_return secrets.error();
   const std::string key = (only_volume ? "volume " : "container ") + image + " " + *secrets;
   if (auto found = asked_.find(key); found != asked_.end()) co_return found->second;
+  if (options_.progress) options_.progress("asks about " + image);
   ImageAsker::Question question{
       .image = image, .only_volume = only_volume, .keyring = keyrings_[*secrets]};
   Result<ImageDetails> details = co_await asker_.Ask(std::move(question));
@@ -84,6 +85,7 @@ Async<std::string> ImageFinder::FindNewer(const kube::core::Pod& pod, std::strin
   std::string& newer = newer_[key];
   auto reference = inspection::Reference::Parse(image);
   if (!reference) co_return newer;
+  if (options_.progress) options_.progress("looks for newer tags of " + image);
   ImageAsker::Question question{.image = image, .keyring = keyrings_[*secrets], .tags = true};
   Result<ImageDetails> details = co_await asker_.Ask(std::move(question));
   if (!details) co_return details.error();

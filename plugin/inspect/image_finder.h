@@ -3,6 +3,7 @@
 // registries say, with the credentials of the pods. Thread: the client's.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct ImageFinderOptions {
   std::string operator_namespace;
   // What the cluster does not know is asked of registries, from this machine.
   bool asks_registries = true;
+  // Called before each question with a line for people; may be empty.
+  std::function<void(const std::string&)> progress = {};
 };
 
 class ImageFinder {

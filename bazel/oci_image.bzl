@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci_image: a program and its shared libraries as an OCI image archive."""
 
+load("//bazel:cross_root.bzl", "cross_root")
 load("//bazel:linked_packages.bzl", "linked_packages")
 
 _CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-_ARCHITECTURES = ["arm64", "ppc64le", "s390x"]
 
 def oci_image(
         name,
@@ -51,17 +51,12 @@ def oci_image(
         arguments.append("--go-program=" + "=".join([name_in_image] + locations))
         go_files += files
 
-    # The root folder of the libraries: / unless the program is for another architecture.
-    root_files, root_argument = {"//conditions:default": []}, {"//conditions:default": ""}
-    for architecture in _ARCHITECTURES:
-        root = "@cross_{}//:sysroot.path".format(architecture)
-        root_files["//bazel:" + architecture] = [root]
-        root_argument["//bazel:" + architecture] = " --root=$$(cat $(location {}))".format(root)
+    root_files, root_argument = cross_root()
     native.genrule(
         name = name,
-        srcs = [binary, linked, "//:VERSION"] + go_files + select(root_files),
+        srcs = [binary, linked, "//:VERSION"] + go_files + root_files,
         outs = [archive, reference, sbom],
-        cmd = " ".join(arguments) + select(root_argument),
+        cmd = " ".join(arguments) + root_argument,
         tools = ["//bazel/images:modules", "//bazel/images:oci_image.py"],
         visibility = visibility,
     )

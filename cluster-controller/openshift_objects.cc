@@ -46,6 +46,12 @@ std::string RegistryOfKey(std::string key) {
 
 }  // namespace
 
+kube::ObjectKey GlobalPullSecret(const std::string& ns, const std::string& name,
+                                 const OpenShiftConfig& openshift) {
+  if (name.empty() && openshift.present) return {kOpenShiftConfigNamespace, "pull-secret"};
+  return {ns, name};
+}
+
 kube::asio::awaitable<void> OpenShiftObjects::Run(kube::Clock& clock, kube::Duration interval,
                                                   std::function<void()> changed) {
   std::string logged;

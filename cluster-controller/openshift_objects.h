@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <string>
 
 #include "inspection/config/host_certificates.h"
 #include "inspection/config/registry_rules.h"
@@ -37,6 +38,11 @@ struct OpenShiftConfig {
 
   bool operator==(const OpenShiftConfig&) const = default;
 };
+
+// The Secret with credentials for all pods: the one of this name in the operator's namespace `ns`,
+// else OpenShift's own; without a name if there is none.
+kube::ObjectKey GlobalPullSecret(const std::string& ns, const std::string& name,
+                                 const OpenShiftConfig& openshift);
 
 class OpenShiftObjects {
  public:

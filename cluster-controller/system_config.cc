@@ -37,10 +37,7 @@ void SystemConfig::Apply() {
   api::ClusterPodPlacementConfigSpec spec;
   if (config) spec = config->spec;
 
-  kube::ObjectKey pull_secret{ns_, spec.global_pull_secret};
-  if (spec.global_pull_secret.empty() && openshift_.present)
-    pull_secret = {kOpenShiftConfigNamespace, "pull-secret"};
-  secrets_.SetGlobal(std::move(pull_secret));
+  secrets_.SetGlobal(GlobalPullSecret(ns_, spec.global_pull_secret, openshift_));
   kube::Result<void> set = images_.SetConfig(ConfigFor(spec));
   LOG_IF(ERROR, !set) << "cannot use the configuration of registries: " << set.error();
 }

@@ -6,8 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "api/pod_placement_config.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "plugin/read/kinds.h"
 
 namespace plugin {
 namespace {
@@ -25,18 +27,17 @@ constexpr std::string_view kFileFlags[] = {"kubeconfig", "authfile",        "ca-
                                            "prices",     "registries-conf", "policy",  "certs-dir"};
 
 struct Kind {
-  std::string_view name;
-  std::string_view plural;
-  std::string_view group_version;
+  std::string_view name;  // as the user names it; "" for what only flags name
+  kube::Resource resource;
 };
-constexpr Kind kKinds[] = {{"pod", "pods", "v1"},
-                           {"deployment", "deployments", "apps/v1"},
-                           {"statefulset", "statefulsets", "apps/v1"},
-                           {"replicaset", "replicasets", "apps/v1"},
-                           {"daemonset", "daemonsets", "apps/v1"},
-                           {"job", "jobs", "batch/v1"},
-                           {"config", "podplacementconfigs", "multiarch.openshift.io/v1beta1"},
-                           {"", "namespaces", "v1"}};
+constexpr Kind kKinds[] = {{"pod", kube::kPods},
+                           {"deployment", kube::kDeployments},
+                           {"statefulset", kStatefulSets},
+                           {"replicaset", kube::kReplicaSets},
+                           {"daemonset", kube::kDaemonSets},
+                           {"job", kJobs},
+                           {"config", kube::ResourceOf<api::PodPlacementConfig>::value},
+                           {"", kube::kNamespaces}};
 
 // The flag of the app or its command that the word is, if it takes a value: "-n", "--namespace".
 const CLI::Option* FlagWithValue(const CLI::App& app, const CLI::App* command,
@@ -87,20 +88,14 @@ std::vector<std::string> Positionals(const CLI::App& app, const CLI::App* comman
 Async<std::vector<std::string>> NamesOf(Tool& tool, std::string plural) {
   std::vector<std::string> names;
   auto kind = std::find_if(std::begin(kKinds), std::end(kKinds),
-                           [&](const Kind& one) { return one.plural == plural; });
+                           [&](const Kind& one) { return one.resource.plural == plural; });
   Result<kube::Client*> client = tool.Connect();
   if (!client || kind == std::end(kKinds)) co_return names;
-  const size_t slash = kind->group_version.find('/');
-  const bool is_core = slash == std::string_view::npos;
-  const kube::Resource resource{
-      is_core ? "" : kind->group_version.substr(0, slash),
-      is_core ? kind->group_version : kind->group_version.substr(slash + 1), kind->plural, "",
-      plural != "namespaces"};
   // A shell waits for it.
   constexpr std::chrono::seconds kPatience{3};
   kube::ListOptions options{.page_timeout = kPatience};
-  if (plural != "namespaces") options.ns = tool.ns();
-  auto objects = co_await kube::ListObjects(**client, resource, std::move(options));
+  if (kind->resource.namespaced) options.ns = tool.ns();
+  auto objects = co_await kube::ListObjects(**client, kind->resource, std::move(options));
   if (!objects) co_return names;
   for (const kube::Unstructured& object : objects->items) names.push_back(object.metadata().name());
   co_return names;
@@ -135,7 +130,8 @@ Completion Complete(const CLI::App& app, const Chosen& chosen,
     for (const Kind& kind : kKinds) {
       if (positionals.size() == 1 && !kind.name.empty())
         completion.candidates.emplace_back(kind.name);
-      if (positionals.size() == 2 && kind.name == positionals[1]) completion.objects = kind.plural;
+      if (positionals.size() == 2 && kind.name == positionals[1])
+        completion.objects = kind.resource.plural;
     }
   }
   std::erase_if(completion.candidates,

@@ -87,12 +87,16 @@ Async<Simulation> Simulate(Tool& tool, const Asked& asked) {
   if (!now) co_return now.error();
 
   Namespaces with = *now;
+  std::map<std::string, std::vector<Subject>> workloads;  // by namespace
   for (const api::PodPlacementConfig& config : manifests->configs) {
     const std::string& ns = config.metadata().namespace_();
-    std::string of = ns;
-    auto workloads = co_await ReadSubjects(**client, std::move(of), simulation.unread);
-    if (!workloads) co_return workloads.error();
-    simulation.configs.push_back(SimulateConfig(config, *with[ns], *workloads));
+    if (!workloads.contains(ns)) {
+      std::string of = ns;
+      auto read = co_await ReadSubjects(**client, std::move(of), simulation.unread);
+      if (!read) co_return read.error();
+      workloads[ns] = std::move(*read);
+    }
+    simulation.configs.push_back(SimulateConfig(config, *with[ns], workloads[ns]));
     with[ns] = WithConfig(config, *with[ns]);
   }
 

@@ -104,10 +104,8 @@ Async<ClusterAccess> AccessOfCluster(Client& client, kube::Clock& clock,
   if (map && *map) cluster_controller::TrustBundle(**map, access.config);
 
   cluster_controller::PullSecrets secrets(client, clock);
-  kube::ObjectKey global{std::move(operator_namespace), spec.global_pull_secret};
-  if (global.name.empty() && openshift.config().present)
-    global = {cluster_controller::kOpenShiftConfigNamespace, "pull-secret"};
-  secrets.SetGlobal(std::move(global));
+  secrets.SetGlobal(cluster_controller::GlobalPullSecret(
+      operator_namespace, spec.global_pull_secret, openshift.config()));
   std::string no_namespace;
   std::vector<std::string> no_names;
   auto keyring = co_await secrets.For(std::move(no_namespace), std::move(no_names));

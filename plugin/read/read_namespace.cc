@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/names.h"
 #include "image-facts/fact_index.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "plugin/read/read_configurations.h"
 
 namespace plugin {
 namespace {
@@ -20,26 +20,18 @@ void Note(NamespaceEvidence& evidence, std::string what, const kube::Error& erro
   evidence.unread.push_back({std::move(what), error.message()});
 }
 
+// By descending priority.
 Async<> ReadConfigs(Client& client, const std::string& ns, NamespaceEvidence& evidence) {
-  kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
-  auto cluster = co_await kube::Get<api::ClusterPodPlacementConfig>(client, std::move(key));
-  evidence.has_no_cluster_config = IsNotFound(cluster);
-  if (cluster) {
-    evidence.cluster_config = std::move(*cluster);
-  } else if (!IsNotFound(cluster)) {
-    Note(evidence, "the ClusterPodPlacementConfig", cluster.error());
-  }
-  kube::ListOptions options{.ns = ns};
-  auto configs = co_await kube::List<api::PodPlacementConfig>(client, std::move(options));
-  if (configs) {
-    evidence.configs = std::move(configs->items);
-    std::stable_sort(evidence.configs.begin(), evidence.configs.end(),
-                     [](const api::PodPlacementConfig& a, const api::PodPlacementConfig& b) {
-                       return a.spec.priority > b.spec.priority;
-                     });
-  } else if (!IsNotFound(configs)) {
-    Note(evidence, "PodPlacementConfigs", configs.error());
-  }
+  std::string of = ns;
+  auto read = co_await ReadConfigurations(client, std::move(of), evidence.unread);
+  if (!read) co_return read.error();
+  evidence.cluster_config = std::move(read->cluster);
+  evidence.has_no_cluster_config = read->has_no_cluster;
+  evidence.configs = std::move(read->of_namespace);
+  std::stable_sort(evidence.configs.begin(), evidence.configs.end(),
+                   [](const api::PodPlacementConfig& a, const api::PodPlacementConfig& b) {
+                     return a.spec.priority > b.spec.priority;
+                   });
   co_return kube::Ok();
 }
 

@@ -12,6 +12,7 @@
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
 #include "placement/gate.h"
+#include "plugin/read/read_configurations.h"
 
 namespace plugin {
 namespace {
@@ -48,21 +49,12 @@ Async<> ReadComponents(Client& client, const std::string& ns, StatusEvidence& ev
 }
 
 Async<> ReadConfigs(Client& client, const std::string& ns, StatusEvidence& evidence) {
-  kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
-  auto cluster = co_await kube::Get<api::ClusterPodPlacementConfig>(client, std::move(key));
-  evidence.has_no_cluster_config = IsNotFound(cluster);
-  if (cluster) {
-    evidence.cluster_config = std::move(*cluster);
-  } else if (!IsNotFound(cluster)) {
-    Note(evidence, "the ClusterPodPlacementConfig", cluster.error());
-  }
-  kube::ListOptions options{.ns = ns};
-  auto configs = co_await kube::List<api::PodPlacementConfig>(client, std::move(options));
-  if (configs) {
-    evidence.configs = std::move(configs->items);
-  } else if (!IsNotFound(configs)) {
-    Note(evidence, "PodPlacementConfigs", configs.error());
-  }
+  std::string of = ns;
+  auto read = co_await ReadConfigurations(client, std::move(of), evidence.unread);
+  if (!read) co_return read.error();
+  evidence.cluster_config = std::move(read->cluster);
+  evidence.has_no_cluster_config = read->has_no_cluster;
+  evidence.configs = std::move(read->of_namespace);
   co_return kube::Ok();
 }
 

@@ -46,6 +46,9 @@ struct ApiRequest {
   std::string content_type;
   std::string accept = std::string(kJson);
   std::string body;
+  // The value of the header Authorization, in place of the client's own credentials; "" for these.
+  // A secret: never log it.
+  std::string authorization = {};
   // From the call to the last byte of the response, retries included.
   std::chrono::milliseconds timeout{30'000};
 };

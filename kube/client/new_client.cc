@@ -89,8 +89,11 @@ class Frames final : public WatchStream {
 // Decides whether and when a failed call is retried.
 class RetryPolicy {
  public:
-  RetryPolicy(Clock& clock, int max_attempts, TimePoint deadline)
-      : clock_(clock), retries_left_(max_attempts - 1), deadline_(deadline) {}
+  RetryPolicy(Clock& clock, int max_attempts, const ApiRequest& request)
+      : clock_(clock),
+        retries_left_(max_attempts - 1),
+        deadline_(clock.Now() + request.timeout),
+        uses_credentials_(request.authorization.empty()) {}
 
   TimePoint deadline() const { return deadline_; }
   // At least a millisecond: the transport then reports the timeout with its context.
@@ -102,7 +105,7 @@ class RetryPolicy {
   // The delay before a retry after `error`; nullopt if the error is final.
   std::optional<Duration> RetryDelay(const Error& error, int status, Credentials& credentials,
                                      std::minstd_rand& random) {
-    if (status == 401 && !rejected_) {
+    if (status == 401 && uses_credentials_ && !rejected_) {
       rejected_ = true;
       return credentials.Reject() ? std::optional<Duration>(Duration(0)) : std::nullopt;
     }
@@ -119,6 +122,8 @@ class RetryPolicy {
   Clock& clock_;
   int retries_left_;
   TimePoint deadline_;
+  // The client's own, which may have been renewed since.
+  bool uses_credentials_;
   bool rejected_ = false;
 };
 
@@ -179,8 +184,9 @@ class HttpClient final : public Client {
     http.headers.emplace_back("Accept", request.accept);
     if (!request.content_type.empty())
       http.headers.emplace_back("Content-Type", request.content_type);
-    if (!credentials_.authorization().empty())
-      http.headers.emplace_back("Authorization", credentials_.authorization());
+    const std::string& authorization =
+        request.authorization.empty() ? credentials_.authorization() : request.authorization;
+    if (!authorization.empty()) http.headers.emplace_back("Authorization", authorization);
     return http;
   }
 
@@ -208,7 +214,7 @@ class HttpClient final : public Client {
 };
 
 Async<ApiResponse> HttpClient::Call(ApiRequest request) {
-  RetryPolicy retry(clock_, options_.max_attempts, clock_.Now() + request.timeout);
+  RetryPolicy retry(clock_, options_.max_attempts, request);
   while (true) {
     if (credentials_.RefreshIsDue()) {
       Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
@@ -241,7 +247,7 @@ Async<ApiResponse> HttpClient::Call(ApiRequest request) {
 }
 
 Async<std::unique_ptr<WatchStream>> HttpClient::Watch(ApiRequest request) {
-  RetryPolicy retry(clock_, options_.max_attempts, clock_.Now() + request.timeout);
+  RetryPolicy retry(clock_, options_.max_attempts, request);
   while (true) {
     if (credentials_.RefreshIsDue()) {
       Result<> refreshed = co_await credentials_.Refresh(retry.deadline());

@@ -183,6 +183,21 @@ TEST_F(NewClientTest, SendsHeadersAndCredentials) {
   EXPECT_EQ(request.Header("Expect"), "");
 }
 
+TEST_F(NewClientTest, ARequestMayHaveCredentialsOfItsOwn) {
+  Serve({{.body = "{}"},
+         {.status = 401, .body = StatusJson(401, "Unauthorized", "who?")},
+         {.body = "{}"}});
+  config_.token_file = Write("token", "one");
+  client();
+  Write("token", "two");
+  EXPECT_THAT(Call({.target = "/api", .authorization = "Bearer of-user"}), IsOk());
+  // It is not repeated with the client's.
+  EXPECT_THAT(Call({.target = "/api", .authorization = "Bearer bad"}),
+              FailsWith(Code::kUnauthenticated, "who?"));
+  EXPECT_THAT(Get(), IsOk());
+  EXPECT_THAT(Authorizations(), ElementsAre("Bearer of-user", "Bearer bad", "Bearer one"));
+}
+
 TEST_F(NewClientTest, UsernameAndPasswordBecomeBasicAuthorization) {
   Serve({{.body = "{}"}});
   config_.username = "me";

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kube/base/async.h"
 
@@ -17,6 +21,11 @@ struct HttpCall {
   std::string body;
   // The value of the Authorization header, "" for none. A secret: never log it.
   std::string authorization = {};
+  // Those of HttpsServerOptions::kept_headers that the request has, by the name in that list. They
+  // may be secrets: never log them.
+  std::map<std::string, std::string> headers = {};
+  // After the "?"; not percent-decoded.
+  std::string query = {};
   // Frees the body's part of the server's memory for bodies, if set. For a handler that has freed
   // `body` and waits for something else; to be called before the reply.
   std::function<void()> release = {};
@@ -26,6 +35,11 @@ struct HttpReply {
   int status = 200;
   std::string content_type = "application/json";
   std::string body;
+  // Besides Content-Type, Content-Length and Connection. Without line ends.
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  // Destroyed when the client has received the reply, or its connection is closed: for what the
+  // memory of the body counts against.
+  std::shared_ptr<void> hold = {};
 };
 
 // An Error, or an exception, becomes a reply with status 500.

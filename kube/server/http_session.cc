@@ -44,6 +44,11 @@ std::string_view View(beast::string_view text) { return {text.data(), text.size(
 
 std::string_view PathOf(std::string_view target) { return target.substr(0, target.find('?')); }
 
+std::string_view QueryOf(std::string_view target) {
+  const size_t mark = target.find('?');
+  return mark == std::string_view::npos ? "" : target.substr(mark + 1);
+}
+
 std::string Render(const HttpReply& reply, bool keep_alive) {
   std::string out;
   out.reserve(192 + reply.content_type.size() + reply.body.size());
@@ -51,6 +56,8 @@ std::string Render(const HttpReply& reply, bool keep_alive) {
   out += View(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status))));
   out.append("\r\nContent-Type: ").append(reply.content_type);
   out.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
+  for (const auto& [name, value] : reply.headers)
+    out.append("\r\n").append(name).append(": ").append(value);
   out += keep_alive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n";
   out += reply.body;
   return out;
@@ -108,6 +115,15 @@ class Session final : public HttpSession {
   bool Quiet() const override { return stream_.Quiet(); }
 
  private:
+  std::map<std::string, std::string> KeptHeaders(const Parser::value_type& message) const {
+    std::map<std::string, std::string> kept;
+    for (const std::string& name : context_.kept_headers) {
+      auto found = message.find(name);
+      if (found != message.end()) kept[name] = View(found->value());
+    }
+    return kept;
+  }
+
   void Enter(Phase phase) {
     phase_ = phase;
     since_ = context_.clock.Now();
@@ -160,10 +176,13 @@ class Session final : public HttpSession {
     // Handle.
     Enter(Phase::kAnswering);
     Parser::value_type message = parser.release();
-    HttpCall call{std::string(View(message.method_string())),
-                  std::string(PathOf(View(message.target()))), std::move(message.body()),
-                  std::string(View(message[http::field::authorization])),
-                  [this] { ReleaseMemory(); }};
+    HttpCall call{.method = std::string(View(message.method_string())),
+                  .path = std::string(PathOf(View(message.target()))),
+                  .body = std::move(message.body()),
+                  .authorization = std::string(View(message[http::field::authorization])),
+                  .headers = KeptHeaders(message),
+                  .query = std::string(QueryOf(View(message.target()))),
+                  .release = [this] { ReleaseMemory(); }};
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
     bool refused = reply.status >= 400;

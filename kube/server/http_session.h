@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -53,6 +54,8 @@ struct HttpSessionContext {
   bool retiring = false;
   // Memory reserved for bodies that are being read or handled.
   size_t reserved_bytes = 0;
+  // As HttpsServerOptions::kept_headers.
+  std::vector<std::string> kept_headers = {};
   // If set, a request whose path is not admitted gets 404 before its body is read.
   std::function<bool(std::string_view path)> admits = {};
 };

@@ -79,8 +79,14 @@ HttpsServer::HttpsServer(Executor executor, Clock& clock, HttpsServerOptions opt
       clock_(clock),
       options_(std::move(options)),
       tls_(options_.certificate_file, options_.key_file),
-      context_{clock, options_.limits, [this](HttpCall call) { return Answer(std::move(call)); },
-               options_.on_refused, [this] { FreeMemory(); }},
+      context_{clock,
+               options_.limits,
+               [this](HttpCall call) { return Answer(std::move(call)); },
+               options_.on_refused,
+               [this] { FreeMemory(); },
+               false,
+               0,
+               options_.kept_headers},
       acceptor_(executor_),
       tasks_(executor_) {}
 

@@ -52,6 +52,8 @@ struct HttpsServerOptions {
   std::chrono::milliseconds max_silence{250};
   std::chrono::milliseconds max_unfinished{2'000};
   HttpLimits limits;
+  // The headers of a request that handlers get (HttpCall::headers).
+  std::vector<std::string> kept_headers = {};
   // Called for each request that gets a status from 400 on, with that status; with 408 if the
   // client did not send all of it, or did not take the reply.
   std::function<void(int)> on_refused = [](int) {};

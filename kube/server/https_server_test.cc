@@ -6,6 +6,7 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -29,6 +30,12 @@ using ::testing::HasSubstr;
 Async<HttpReply> Echo(HttpCall call) {
   co_return HttpReply{.body = call.method + " " + call.path + " " + call.body};
 }
+// What the handler gets of the request, and a reply with a header.
+Async<HttpReply> Tell(HttpCall call) {
+  HttpReply reply{.body = call.query, .headers = {{"X-Reply", "yes"}}};
+  for (const auto& [name, value] : call.headers) reply.body += " " + name + "=" + value;
+  co_return reply;
+}
 Async<HttpReply> Fail(HttpCall) { co_return Error::Unavailable("out of order"); }
 Async<HttpReply> Throw(HttpCall) { throw std::runtime_error("handler bug"); }
 
@@ -42,12 +49,45 @@ class ServerTest : public ServerFixture {
   void AddHandlers() override {
     server_->Handle("POST", "/echo", Echo);
     server_->Handle("POST", "/below/", Echo);
+    server_->Handle("GET", "/tell", Tell);
+    server_->Handle("GET", "/held", [this](HttpCall) { return Hold(); });
     server_->Handle("POST", "/fail", Fail);
     server_->Handle("POST", "/throw", Throw);
   }
 
+  Async<HttpReply> Hold() {
+    co_return HttpReply{.body = std::string(64, 'x'),
+                        .hold = std::shared_ptr<void>(nullptr, [this](void*) { ++released_; })};
+  }
+
   std::vector<int> refused_;
+  int released_ = 0;
 };
+
+TEST_F(ServerTest, HandlersGetTheQueryAndTheHeadersThatAreKept) {
+  options_.kept_headers = {"X-Kept", "X-Absent"};
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  ASSERT_TRUE(
+      client.Send("GET /tell?a=b%20c&d=? HTTP/1.1\r\nHost: x\r\nx-kept: one\r\n"
+                  "X-Other: two\r\n\r\n"));
+  TestReply reply = client.Receive();
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body, "a=b%20c&d=? X-Kept=one");
+  EXPECT_THAT(reply.header, HasSubstr("X-Reply: yes\r\n"));
+  EXPECT_EQ(client.Request("GET", "/tell").body, "");
+}
+
+TEST_F(ServerTest, AReplyIsHeldUntilTheClientHasIt) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  for (int held = 1; held <= 3; ++held) {
+    EXPECT_EQ(client.Request("GET", "/held").body.size(), 64u);
+    EXPECT_TRUE(RunUntil(context_, [&] { return released_ == held; }));
+  }
+}
 
 TEST_F(ServerTest, AnswersManyRequestsOnOneConnection) {
   Start();

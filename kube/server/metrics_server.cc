@@ -5,6 +5,7 @@
 #include <glog/logging.h>
 
 #include "kube/server/ops_server.h"
+#include "kube/server/token_review.h"
 
 DEFINE_string(metrics_address, "",
               "Where to serve /metrics over TLS, as host:port, to clients whose bearer token the "
@@ -15,6 +16,19 @@ DEFINE_string(metrics_cert_dir, "/etc/metrics/certs",
               "without a restart.");
 
 namespace kube {
+namespace {
+
+constexpr std::chrono::milliseconds kReviewTimeout{5'000};
+
+asio::awaitable<AccessVerdict> MayReadMetrics(Client& client, Clock& clock, std::string token) {
+  AskedAccess asked{.text = "get the non-resource URL /metrics"};
+  asked.attributes["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
+  AccessVerdict verdict =
+      co_await ReviewToken(client, clock, std::move(token), std::move(asked), kReviewTimeout);
+  co_return verdict;
+}
+
+}  // namespace
 
 MetricsServerOptions MetricsServerOptionsFromFlags() {
   return {FLAGS_metrics_address, FLAGS_metrics_cert_dir};
@@ -44,8 +58,13 @@ Result<std::unique_ptr<MetricsServer>> MetricsServer::New(Executor executor, Clo
   return metrics_server;
 }
 
+MetricsServer::MetricsServer(Client& client, Clock& clock, const Metrics& metrics)
+    : metrics_(metrics), access_(clock, [&client, &clock](std::string token) {
+        return MayReadMetrics(client, clock, std::move(token));
+      }) {}
+
 Async<HttpReply> MetricsServer::Answer(HttpCall call) {
-  MetricsAccess::Verdict verdict = co_await access_.Check(std::move(call.authorization));
+  TokenAccess::Verdict verdict = co_await access_.Check(std::move(call.authorization));
   if (verdict.status != 200) co_return FailureReply(verdict.status, verdict.reason);
   co_return MetricsReply(metrics_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MetricsServer: /metrics over TLS on --metrics-address, for clients that the API server allows to
-// read it (metrics_access.h). Without that flag it serves nothing, and the OpsServer serves
+// `get` this non-resource URL. Without that flag it serves nothing, and the OpsServer serves
 // /metrics to every client.
 //
 //   auto metrics_server = MetricsServer::New(app.executor(), app.clock(), *client, metrics,
@@ -18,7 +18,7 @@
 #include "kube/client/client.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/https_server.h"
-#include "kube/server/metrics_access.h"
+#include "kube/server/token_access.h"
 
 namespace kube {
 
@@ -51,12 +51,11 @@ class MetricsServer {
   asio::awaitable<void> Drain(Duration grace);
 
  private:
-  MetricsServer(Client& client, Clock& clock, const Metrics& metrics)
-      : access_(client, clock), metrics_(metrics) {}
+  MetricsServer(Client& client, Clock& clock, const Metrics& metrics);
   Async<HttpReply> Answer(HttpCall call);
 
-  MetricsAccess access_;
   const Metrics& metrics_;
+  TokenAccess access_;
   std::unique_ptr<HttpsServer> server_;
 };
 

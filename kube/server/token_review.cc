@@ -16,7 +16,6 @@ namespace kube {
 namespace {
 
 constexpr std::string_view kScheme = "bearer ";
-constexpr size_t kMaxUserBytes = 256;
 // A program that may not create reviews, or an API server that is away, is logged this often.
 constexpr int kLogEverySeconds = 60;
 
@@ -66,7 +65,7 @@ asio::awaitable<AccessVerdict> ReviewToken(Client& client, Clock& clock, std::st
   if (!access) co_return Failed(access.error().Prefix("SubjectAccessReview"), asked.text);
   if (!BoolAt(*access, "status.allowed"))
     co_return AccessVerdict{403, name.substr(0, kMaxUserBytes) + " may not " + asked.text};
-  co_return AccessVerdict{200, ""};
+  co_return AccessVerdict{.status = 200, .user = name.substr(0, kMaxUserBytes)};
 }
 
 ReviewLimiter::ReviewLimiter(Clock& clock, ReviewLimits limits)

@@ -28,8 +28,12 @@ struct AccessVerdict {
   // answer in time or too many reviews are asked for.
   int status = 503;
   // Says why, unless 200.
-  std::string reason;
+  std::string reason = {};
+  // Whose token it is, if 200; at most kMaxUserBytes.
+  std::string user = {};
 };
+
+inline constexpr size_t kMaxUserBytes = 256;
 
 // What a user is to be allowed.
 struct AskedAccess {

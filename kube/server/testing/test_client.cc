@@ -35,8 +35,14 @@ std::string TextOf(std::string_view method, std::string_view path, std::string_v
 
 TestReply ReplyOf(Parser& parser) {
   auto type = parser.get()[http::field::content_type];
-  return {static_cast<int>(parser.get().result_int()), parser.keep_alive(),
-          std::string(type.data(), type.size()), parser.get().body()};
+  TestReply reply{static_cast<int>(parser.get().result_int()), parser.keep_alive(),
+                  std::string(type.data(), type.size()), parser.get().body()};
+  for (const auto& field : parser.get()) {
+    const auto name = field.name_string(), value = field.value();
+    reply.header.append(name.data(), name.size()).append(": ");
+    reply.header.append(value.data(), value.size()).append("\r\n");
+  }
+  return reply;
 }
 
 }  // namespace

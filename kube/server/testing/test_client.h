@@ -20,6 +20,8 @@ struct TestReply {
   bool keep_alive = false;
   std::string content_type;
   std::string body;
+  // The fields as text: "Name: value\r\n".
+  std::string header = {};
 };
 
 class TestClient {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kube/server/metrics_access.h"
+#include "kube/server/token_access.h"
 
 #include <openssl/sha.h>
 
@@ -21,15 +21,15 @@ std::string HashOf(const std::string& token) {
 }  // namespace
 
 // A review that requests with the same token wait for.
-struct MetricsAccess::Review {
+struct TokenAccess::Review {
   std::optional<Verdict> verdict;
   Notifier done;
 };
 
 // Ends a review whatever happens to the coroutine that runs it.
-class MetricsAccess::Round {
+class TokenAccess::Round {
  public:
-  Round(MetricsAccess& access, std::string hash) : access_(access), hash_(std::move(hash)) {
+  Round(TokenAccess& access, std::string hash) : access_(access), hash_(std::move(hash)) {
     access_.in_flight_[hash_] = review_;
   }
   Round(const Round&) = delete;
@@ -46,31 +46,31 @@ class MetricsAccess::Round {
   }
 
  private:
-  MetricsAccess& access_;
+  TokenAccess& access_;
   std::string hash_;
   std::shared_ptr<Review> review_ = std::make_shared<Review>();
 };
 
-MetricsAccess::MetricsAccess(Client& client, Clock& clock, MetricsAccessOptions options)
-    : client_(client),
-      clock_(clock),
+TokenAccess::TokenAccess(Clock& clock, ReviewOf review, TokenAccessOptions options)
+    : clock_(clock),
+      review_(std::move(review)),
       options_(options),
       allowed_(options.max_allowed),
       refused_(options.max_refused),
       unknown_(clock, options.unknown) {}
 
-asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Check(std::string authorization) {
+asio::awaitable<TokenAccess::Verdict> TokenAccess::Check(std::string authorization) {
   co_await IgnoreCancellation();
   if (authorization.size() > kMaxAuthorizationBytes)
     co_return Verdict{401, "the token is too long"};
   std::string token = BearerTokenOf(authorization);
-  if (token.empty()) co_return Verdict{401, "metrics need a header Authorization: Bearer TOKEN"};
+  if (token.empty()) co_return Verdict{401, "a header Authorization: Bearer TOKEN is needed"};
 
   // Remembered?
   std::string hash = HashOf(token);
-  TimePoint* allowed_until = allowed_.Find(hash);
-  bool unknown = allowed_until == nullptr;
-  if (!unknown && clock_.Now() < *allowed_until) co_return Verdict{200, ""};
+  Remembered* allowed = allowed_.Find(hash);
+  bool unknown = allowed == nullptr;
+  if (!unknown && clock_.Now() < allowed->until) co_return allowed->verdict;
   Remembered* refused = refused_.Find(hash);
   if (refused != nullptr && clock_.Now() < refused->until) co_return refused->verdict;
 
@@ -90,19 +90,16 @@ asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Check(std::string authori
   if (unknown) slot = unknown_.Start();
   if (unknown && !slot) co_return Verdict{503, "too many unknown tokens: try again later"};
   Round round(*this, hash);
-  AskedAccess asked{.text = "get the non-resource URL /metrics"};
-  asked.attributes["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
-  Verdict verdict =
-      co_await ReviewToken(client_, clock_, std::move(token), std::move(asked), options_.timeout);
+  Verdict verdict = co_await review_(std::move(token));
   round.End(verdict);
   co_return verdict;
 }
 
-void MetricsAccess::Remember(const std::string& hash, const Verdict& verdict) {
+void TokenAccess::Remember(const std::string& hash, const Verdict& verdict) {
   TimePoint now = clock_.Now();
   if (verdict.status == 200) {
     refused_.Erase(hash);
-    allowed_.Put(hash, now + options_.allowed_for);
+    allowed_.Put(hash, {verdict, now + options_.allowed_for});
     return;
   }
   // A failed review does not change whether the token is known.

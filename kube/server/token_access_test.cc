@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kube/server/metrics_access.h"
+#include "kube/server/token_access.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,7 @@
 #include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
+#include "kube/server/token_review.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
 #include "kube/types/unstructured.h"
@@ -69,39 +70,48 @@ class ReviewingApi final : public Client {
   Notifier released_;
 };
 
-class MetricsAccessTest : public testing::Test {
+class TokenAccessTest : public testing::Test {
  protected:
   int Check(std::string authorization) {
-    Result<MetricsAccess::Verdict> verdict = kube::Run(io_, Ask(access_, std::move(authorization)));
+    Result<TokenAccess::Verdict> verdict = kube::Run(io_, Ask(access_, std::move(authorization)));
     EXPECT_TRUE(verdict) << verdict.error();
     if (!verdict) return 0;
     EXPECT_EQ(verdict->reason.empty(), verdict->status == 200) << verdict->reason;
     reason_ = verdict->reason;
+    user_ = verdict->user;
     return verdict->status;
   }
-  static Async<MetricsAccess::Verdict> Ask(MetricsAccess& access, std::string authorization) {
-    MetricsAccess::Verdict verdict = co_await access.Check(std::move(authorization));
+  static Async<TokenAccess::Verdict> Ask(TokenAccess& access, std::string authorization) {
+    TokenAccess::Verdict verdict = co_await access.Check(std::move(authorization));
+    co_return verdict;
+  }
+  asio::awaitable<TokenAccess::Verdict> Review(std::string token) {
+    AskedAccess asked{.text = "get the non-resource URL /metrics"};
+    asked.attributes["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
+    TokenAccess::Verdict verdict =
+        co_await ReviewToken(api_, clock_, std::move(token), std::move(asked), 5s);
     co_return verdict;
   }
   // Starts a check; its status is added to `into` when it ends.
   void Start(TaskGroup& tasks, std::string authorization, std::vector<int>& into) {
     tasks.Spawn("check", Collect(access_, std::move(authorization), into));
   }
-  static asio::awaitable<void> Collect(MetricsAccess& access, std::string authorization,
+  static asio::awaitable<void> Collect(TokenAccess& access, std::string authorization,
                                        std::vector<int>& into) {
-    MetricsAccess::Verdict verdict = co_await access.Check(std::move(authorization));
+    TokenAccess::Verdict verdict = co_await access.Check(std::move(authorization));
     into.push_back(verdict.status);
   }
 
   asio::io_context io_{1};
   FakeClock clock_;
   ReviewingApi api_;
-  MetricsAccess access_{api_, clock_};
-  std::string reason_;
+  TokenAccess access_{clock_, [this](std::string token) { return Review(std::move(token)); }};
+  std::string reason_, user_;
 };
 
-TEST_F(MetricsAccessTest, TheApiServerDecides) {
+TEST_F(TokenAccessTest, TheApiServerDecides) {
   EXPECT_EQ(Check("Bearer good.token"), 200);
+  EXPECT_EQ(user_, "good.token");
   EXPECT_EQ(api_.access_spec_,
             *ParseJson(R"({"user":"good.token","uid":"7","groups":["system:authenticated"],
                 "nonResourceAttributes":{"path":"/metrics","verb":"get"}})"));
@@ -110,7 +120,7 @@ TEST_F(MetricsAccessTest, TheApiServerDecides) {
   EXPECT_EQ(Check("Bearer bad"), 401);
 }
 
-TEST_F(MetricsAccessTest, RefusesWithoutAReviewWhatIsNoBearerToken) {
+TEST_F(TokenAccessTest, RefusesWithoutAReviewWhatIsNoBearerToken) {
   for (const char* header : {"", "Bearer", "Bearer ", "Basic Z29vZDp4", "good", "Bearer good bad",
                              "Bearer good\n", "Bearer g\xc3\xb6od", "Bearer \"good\""}) {
     EXPECT_EQ(Check(header), 401) << header;
@@ -119,7 +129,7 @@ TEST_F(MetricsAccessTest, RefusesWithoutAReviewWhatIsNoBearerToken) {
   EXPECT_EQ(api_.token_reviews_, 0);
 }
 
-TEST_F(MetricsAccessTest, RemembersVerdictsForATime) {
+TEST_F(TokenAccessTest, RemembersVerdictsForATime) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_EQ(Check("Bearer good"), 200);
     EXPECT_EQ(Check("Bearer weak"), 403);
@@ -137,7 +147,7 @@ TEST_F(MetricsAccessTest, RemembersVerdictsForATime) {
   EXPECT_EQ(api_.token_reviews_, 5);
 }
 
-TEST_F(MetricsAccessTest, AccessThatIsWithdrawnEnds) {
+TEST_F(TokenAccessTest, AccessThatIsWithdrawnEnds) {
   EXPECT_EQ(Check("Bearer good"), 200);
   clock_.Advance(60s);
   api_.answer_ = {{"authenticated", false}};
@@ -146,7 +156,7 @@ TEST_F(MetricsAccessTest, AccessThatIsWithdrawnEnds) {
   EXPECT_EQ(api_.token_reviews_, 2);
 }
 
-TEST_F(MetricsAccessTest, ConcurrentRequestsShareAReview) {
+TEST_F(TokenAccessTest, ConcurrentRequestsShareAReview) {
   TaskGroup tasks(io_.get_executor());
   std::vector<int> statuses;
   api_.held_ = true;
@@ -160,7 +170,7 @@ TEST_F(MetricsAccessTest, ConcurrentRequestsShareAReview) {
   EXPECT_EQ(api_.access_reviews_, 1);
 }
 
-TEST_F(MetricsAccessTest, AnApiServerWithoutAnAnswerMeans503ForAMoment) {
+TEST_F(TokenAccessTest, AnApiServerWithoutAnAnswerMeans503ForAMoment) {
   api_.error_ = Error::Unavailable("503");
   EXPECT_EQ(Check("Bearer good"), 503);
   EXPECT_EQ(Check("Bearer good"), 503);
@@ -172,13 +182,13 @@ TEST_F(MetricsAccessTest, AnApiServerWithoutAnAnswerMeans503ForAMoment) {
   EXPECT_EQ(Check("Bearer good"), 200);
 }
 
-TEST_F(MetricsAccessTest, AProgramWithoutTheRightToReviewSays503) {
+TEST_F(TokenAccessTest, AProgramWithoutTheRightToReviewSays503) {
   api_.error_ = Error::PermissionDenied("tokenreviews is forbidden");
   EXPECT_EQ(Check("Bearer good"), 503);
   EXPECT_NE(reason_.find("PermissionDenied"), std::string::npos) << reason_;
 }
 
-TEST_F(MetricsAccessTest, UnknownTokensCannotLoadTheApiServer) {
+TEST_F(TokenAccessTest, UnknownTokensCannotLoadTheApiServer) {
   EXPECT_EQ(Check("Bearer good"), 200);
   for (int i = 0; i < 1000; ++i) Check("Bearer bad" + std::to_string(i));
   EXPECT_EQ(api_.token_reviews_, 10) << "the burst";
@@ -194,7 +204,7 @@ TEST_F(MetricsAccessTest, UnknownTokensCannotLoadTheApiServer) {
   EXPECT_EQ(Check("Bearer good"), 200);
 }
 
-TEST_F(MetricsAccessTest, FewUnknownTokensAreReviewedAtATime) {
+TEST_F(TokenAccessTest, FewUnknownTokensAreReviewedAtATime) {
   TaskGroup tasks(io_.get_executor());
   EXPECT_EQ(Check("Bearer good"), 200);
   clock_.Advance(60s);
@@ -212,7 +222,7 @@ TEST_F(MetricsAccessTest, FewUnknownTokensAreReviewedAtATime) {
   EXPECT_EQ(known, std::vector<int>(1, 200));
 }
 
-TEST_F(MetricsAccessTest, StrangeAnswersOfTheApiServerGiveNoAccess) {
+TEST_F(TokenAccessTest, StrangeAnswersOfTheApiServerGiveNoAccess) {
   int number = 0;
   for (const char* answer :
        {"null", "[]", "1", "{}", R"({"authenticated":"true","user":{"username":"u"}})",
@@ -225,7 +235,7 @@ TEST_F(MetricsAccessTest, StrangeAnswersOfTheApiServerGiveNoAccess) {
   }
 }
 
-TEST_F(MetricsAccessTest, RequestsThatWaitEndWhenTheProcessStops) {
+TEST_F(TokenAccessTest, RequestsThatWaitEndWhenTheProcessStops) {
   TaskGroup tasks(io_.get_executor());
   std::vector<int> statuses;
   api_.held_ = true;

@@ -28,6 +28,14 @@ HeldBackImage AsHeldBack(const ImageFinding& image) {
           image.newer};
 }
 
+// An annotation may be long.
+std::string OwnerOf(const kube::core::Pod& pod, const std::string& key) {
+  constexpr size_t kMaxOwner = 128;
+  std::string owner(placement::LabelOf(pod, key));
+  if (owner.empty()) owner = placement::AnnotationOf(pod, key);
+  return owner.substr(0, kMaxOwner);
+}
+
 // A new node without taints and without labels of its own.
 placement::NodeView NodeOf(const std::string& architecture) {
   return {.name = "new",
@@ -54,7 +62,8 @@ std::string_view NameOf(Fate fate) {
   return kNames[static_cast<size_t>(fate)];
 }
 
-ReportBuilder::ReportBuilder(ReportOptions options) : options_(std::move(options)) {
+ReportBuilder::ReportBuilder(ReportOptions options)
+    : options_(std::move(options)), budget_(options_.budget) {
   report_.architecture = options_.architecture;
 }
 
@@ -117,6 +126,31 @@ void ReportBuilder::AddCost(const std::string& on, const Amount& requests) {
   report_.cost_there = report_.cost_there.value_or(0) + CostOf(there->second, requests);
 }
 
+WorkloadLine* ReportBuilder::LineOf(const Key& key) {
+  auto found = workloads_.find(key);
+  if (found != workloads_.end()) return &found->second;
+  const size_t bytes = sizeof(WorkloadLine) + key.ns.size() + key.kind.size() + key.name.size();
+  if (!budget_.Take(key.ns, bytes)) return nullptr;
+  return &workloads_[key];
+}
+
+std::vector<HeldBackImage> ReportBuilder::Admitted(const std::string& ns,
+                                                   std::vector<HeldBackImage> images) {
+  std::erase_if(images, [&](const HeldBackImage& image) {
+    return !budget_.Take(ns, sizeof image + image.image.size() + image.platforms.size());
+  });
+  return images;
+}
+
+placement::ArchitectureSet ReportBuilder::Admitted(const std::string& ns,
+                                                   placement::ArchitectureSet architectures) {
+  size_t bytes = 0;
+  for (const std::string& architecture : architectures)
+    bytes += sizeof architecture + architecture.size();
+  if (!budget_.Take(ns, bytes)) architectures.clear();
+  return architectures;
+}
+
 void ReportBuilder::AddPod(const kube::core::Pod& pod, const Amount& requests,
                            const std::vector<ImageFinding>& images) {
   if (HasEnded(pod)) return;
@@ -128,30 +162,34 @@ void ReportBuilder::AddPod(const kube::core::Pod& pod, const Amount& requests,
     used.requested += requests;
   }
   Key key = WorkloadOf(pod);
-  WorkloadLine& line = workloads_[key];
   WorkloadLine of_pod;
   const Fate fate = FateOf(pod, key.kind, on, images, of_pod);
-  if (line.pods == 0) {
-    line = {.ns = key.ns,
-            .kind = key.kind,
-            .name = key.name,
-            .fate = fate,
-            .images = std::move(of_pod.images)};
-    line.owner = placement::LabelOf(pod, options_.owner_key);
-    if (line.owner.empty()) line.owner = placement::AnnotationOf(pod, options_.owner_key);
-    std::vector<placement::SharedPlatforms> platforms;
-    for (const ImageFinding& image : images) platforms.push_back(image.platforms);
-    if (std::find(platforms.begin(), platforms.end(), nullptr) == platforms.end())
-      line.can_run_on = placement::Common(platforms).On(std::string(placement::kLinux));
+  WorkloadLine* line = LineOf(key);
+  if (line == nullptr) {
+    ++report_.left_out;
+  } else {
+    if (line->pods == 0) {
+      *line = {.ns = key.ns,
+               .kind = key.kind,
+               .name = key.name,
+               .owner = OwnerOf(pod, options_.owner_key),
+               .fate = fate,
+               .images = Admitted(key.ns, std::move(of_pod.images))};
+      std::vector<placement::SharedPlatforms> platforms;
+      for (const ImageFinding& image : images) platforms.push_back(image.platforms);
+      if (std::find(platforms.begin(), platforms.end(), nullptr) == platforms.end())
+        line->can_run_on =
+            Admitted(key.ns, placement::Common(platforms).On(std::string(placement::kLinux)));
+    }
+    // Some of its pods run there: what counts is what the others could.
+    if (line->fate == Fate::kRunsThere && fate != Fate::kRunsThere) {
+      line->fate = fate;
+      line->images = Admitted(key.ns, std::move(of_pod.images));
+    }
+    ++line->pods;
+    ++line->runs_on[on];
+    line->requests += requests;
   }
-  // Some of its pods run there: what counts is what the others could.
-  if (line.fate == Fate::kRunsThere && fate != Fate::kRunsThere) {
-    line.fate = fate;
-    line.images = std::move(of_pod.images);
-  }
-  ++line.pods;
-  ++line.runs_on[on];
-  line.requests += requests;
   if (key.kind == kDaemonSet) return;
   FateLine& sum = report_.fates[static_cast<size_t>(fate)];
   ++sum.pods;

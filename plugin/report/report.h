@@ -20,6 +20,7 @@
 #include "plugin/images/image_finding.h"
 #include "plugin/pod/evidence.h"
 #include "plugin/report/amount.h"
+#include "plugin/report/fair_bytes.h"
 
 namespace plugin {
 
@@ -39,6 +40,8 @@ struct ReportOptions {
   // The label, or annotation, of pods with who is responsible for them; "" for none.
   std::string owner_key;
   Prices prices;
+  // Of the lines of workloads. What is beyond it counts in the sums alone.
+  ByteBudget budget = {};
 };
 
 enum class Fate {
@@ -100,6 +103,8 @@ struct Report {
   // Of a month of 730 hours, of the pods that could run there: on the nodes where they are, and
   // there. nullopt without the prices of both.
   std::optional<double> cost_now, cost_there;
+  // Pods whose workload has no line.
+  size_t left_out = 0;
   std::vector<Unread> unread;
 };
 
@@ -123,12 +128,19 @@ class ReportBuilder {
   Fate FateOf(const kube::core::Pod& pod, const std::string& kind, const std::string& on,
               const std::vector<ImageFinding>& images, WorkloadLine& line) const;
   void AddCost(const std::string& on, const Amount& requests);
+  // nullptr if the budget has no place for another one.
+  WorkloadLine* LineOf(const Key& key);
+  // Those for which the budget has a place.
+  std::vector<HeldBackImage> Admitted(const std::string& ns, std::vector<HeldBackImage> images);
+  placement::ArchitectureSet Admitted(const std::string& ns,
+                                      placement::ArchitectureSet architectures);
 
   ReportOptions options_;
   Report report_;
   std::map<std::string, std::string> architecture_of_;  // by node
   std::map<std::string, ArchitectureLine> architectures_;
   std::map<Key, WorkloadLine> workloads_;
+  FairBytes budget_;
 };
 
 }  // namespace plugin

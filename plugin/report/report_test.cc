@@ -11,6 +11,7 @@
 #include "api/names.h"
 #include "kube/base/clock.h"
 #include "kube/testing/make_pod.h"
+#include "kube/types/unstructured.h"
 #include "plugin/report/report_html.h"
 #include "plugin/report/report_text.h"
 
@@ -111,6 +112,32 @@ TEST_F(ReportTest, DaemonSetsThatWouldNotRun) {
   EXPECT_EQ(report.fates[2].pods, 0u);
 }
 
+// Tenants choose names, how many pods they have, and how many images a pod has.
+TEST(ReportBudgetTest, ANamespaceCannotHideTheOthers) {
+  constexpr size_t kOfNamespace = 64 * 1024;
+  ReportBuilder builder({.architecture = "arm64",
+                         .budget = {.in_all = 4 * kOfNamespace, .of_namespace = kOfNamespace}});
+  const std::vector<ImageFinding> images(100, Image("r.io/intel:1", {"amd64"}));
+  constexpr size_t kPods = 2'000;
+  for (size_t i = 0; i < kPods; ++i)
+    builder.AddPod(MakePod("pod-" + std::to_string(i)).Namespace("greedy"), {}, images);
+  builder.AddPod(MakePod("web").Namespace("shop"), {}, {Image("r.io/intel:1", {"amd64"})});
+  const Report report = builder.Build();
+  size_t bytes = 0, lines_of_greedy = 0;
+  const WorkloadLine* web = nullptr;
+  for (const WorkloadLine& line : report.workloads) {
+    bytes += sizeof line + line.images.size() * sizeof(HeldBackImage);
+    if (line.ns == "greedy") ++lines_of_greedy;
+    if (line.ns == "shop") web = &line;
+  }
+  EXPECT_LE(bytes, kOfNamespace + 1'000);
+  EXPECT_GT(lines_of_greedy, 0u);
+  EXPECT_EQ(report.left_out, kPods - lines_of_greedy);
+  EXPECT_EQ(report.fates[static_cast<size_t>(Fate::kHeldBack)].pods, kPods + 1);
+  ASSERT_NE(web, nullptr);
+  EXPECT_EQ(web->images.size(), 1u);
+}
+
 TEST_F(ReportTest, Formats) {
   builder_.AddPod(OfDeployment("old", "7f", "a").Node("intel"), {2, kGiB},
                   {Image("r.io/<b>:1", {"amd64"})});
@@ -123,6 +150,9 @@ TEST_F(ReportTest, Formats) {
   EXPECT_THAT(AsCsv(report),
               HasSubstr("shop,Deployment,old,,1,amd64 1,amd64,2.00,1.0,held back,\""));
   EXPECT_EQ(AsJson(report)["workloads"][0]["images"][0]["newer"], "r.io/b:2");
+  auto parsed = kube::ParseJson(AsJsonText(report));
+  ASSERT_TRUE(parsed) << parsed.error();
+  EXPECT_EQ(*parsed, AsJson(report));
   const std::string html = AsHtml(report, {});
   EXPECT_THAT(html, HasSubstr("r.io/&lt;b&gt;:1 is for linux/amd64"));
   EXPECT_THAT(html, Not(HasSubstr("<script")));

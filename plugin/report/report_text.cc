@@ -134,12 +134,14 @@ std::string AsCsv(const Report& report) {
   return table.ToCsv();
 }
 
-Json AsJson(const Report& report) {
+namespace {
+
+// All but the lines of workloads.
+Json SumsAsJson(const Report& report) {
   Json json = {{"architecture", report.architecture},
                {"architectures", Json::array()},
                {"fates", Json::array()},
-               {"workloads", Json::array()},
-               {"daemonSets", Json::array()},
+               {"leftOut", report.left_out},
                {"unread", AsJson(report.unread)}};
   for (const ArchitectureLine& line : report.architectures) {
     Json one = {{"architecture", line.architecture},
@@ -155,10 +157,35 @@ Json AsJson(const Report& report) {
                 {"requests", AsJson(report.fates[i].requests)}};
     json["fates"].push_back(std::move(one));
   }
-  for (const WorkloadLine& line : report.workloads) json["workloads"].push_back(AsJson(line));
-  for (const WorkloadLine& line : report.daemon_sets) json["daemonSets"].push_back(AsJson(line));
   if (report.cost_now) json["monthly"] = {{"now", *report.cost_now}, {"there", *report.cost_there}};
   return json;
+}
+
+std::string AsJsonText(const std::vector<WorkloadLine>& lines) {
+  std::string text = "[";
+  for (const WorkloadLine& line : lines) {
+    if (text.size() > 1) text += ",";
+    text += kube::DumpJson(AsJson(line));
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+Json AsJson(const Report& report) {
+  Json json = SumsAsJson(report);
+  json["workloads"] = json["daemonSets"] = Json::array();
+  for (const WorkloadLine& line : report.workloads) json["workloads"].push_back(AsJson(line));
+  for (const WorkloadLine& line : report.daemon_sets) json["daemonSets"].push_back(AsJson(line));
+  return json;
+}
+
+std::string AsJsonText(const Report& report) {
+  std::string text = kube::DumpJson(SumsAsJson(report));
+  text.pop_back();
+  text += ",\"workloads\":" + AsJsonText(report.workloads);
+  text += ",\"daemonSets\":" + AsJsonText(report.daemon_sets) + "}";
+  return text;
 }
 
 }  // namespace plugin

@@ -15,6 +15,8 @@ std::string Say(const Report& report, bool wide, Style style = {});
 // The workloads and DaemonSets, a row each.
 std::string AsCsv(const Report& report);
 kube::Json AsJson(const Report& report);
+// The text of AsJson(), with the memory of one line besides.
+std::string AsJsonText(const Report& report);
 
 // "arm64 2, amd64 1": the pods of a workload by architecture.
 std::string DescribeRunsOn(const WorkloadLine& line);

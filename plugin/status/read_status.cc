@@ -2,7 +2,7 @@
 #include "plugin/status/read_status.h"
 
 #include <algorithm>
-#include <map>
+#include <string_view>
 #include <utility>
 
 #include "api/names.h"
@@ -12,6 +12,9 @@
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
 #include "placement/gate.h"
+#include "placement/pod_metadata.h"
+#include "plugin/pod/cause.h"
+#include "plugin/pod/surroundings.h"
 #include "plugin/read/read_configurations.h"
 
 namespace plugin {
@@ -58,23 +61,40 @@ Async<> ReadConfigs(Client& client, const std::string& ns, StatusEvidence& evide
   co_return kube::Ok();
 }
 
-// By the labels of the webhooks and the policies: all gated pods have one.
+bool IsGated(const kube::core::Pod& pod, std::string_view gate) {
+  return placement::HasGate(pod, gate) && placement::LabelOf(pod, gate) == api::kGated;
+}
+
+// By the labels of the webhooks and the policies: all gated pods have one. In pages: tenants choose
+// how many pods wait.
 Async<> ReadGated(Client& client, const std::string& ns, StatusEvidence& evidence) {
-  std::map<kube::ObjectKey, kube::core::Pod> gated;
+  Surroundings surroundings({.cluster_config = evidence.cluster_config,
+                             .has_no_cluster_config = evidence.has_no_cluster_config,
+                             .configs = evidence.configs});
   for (std::string_view label : {api::kClusterGateLabel, api::kLocalGateLabel}) {
     kube::ListOptions options{
         .ns = ns, .label_selector = std::string(label) + "=" + std::string(api::kGated)};
-    auto pods = co_await kube::List<kube::core::Pod>(client, std::move(options));
-    if (!pods) {
-      Note(evidence, "pods", pods.error());
-      co_return kube::Ok();
-    }
-    for (kube::core::Pod& pod : pods->items) {
-      if (placement::HasGate(pod, api::kClusterGate) || placement::HasGate(pod, api::kLocalGate))
-        gated.insert_or_assign(kube::KeyOf(pod), std::move(pod));
+    kube::ListPages pages(client, kube::kPods, std::move(options), /*protobuf=*/true);
+    while (pages.more()) {
+      Result<kube::RawList> page = co_await pages.Next();
+      if (!page) {
+        Note(evidence, "pods", page.error());
+        co_return kube::Ok();
+      }
+      for (const std::string& item : page->items) {
+        auto pod = kube::DecodeBare<kube::core::Pod>(item);
+        if (!pod) co_return pod.error();
+        // A pod with both gates is in both lists.
+        const bool is_counted = label == api::kLocalGateLabel && IsGated(*pod, api::kClusterGate);
+        if (is_counted || !(placement::HasGate(*pod, api::kClusterGate) ||
+                            placement::HasGate(*pod, api::kLocalGate)))
+          continue;
+        const std::string& of_pod = pod->metadata().namespace_();
+        const PodEvidence of{.now = evidence.now, .pod = *pod, .around = surroundings.Of(of_pod)};
+        evidence.waiting.Add(*pod, FindCause(of), evidence.now);
+      }
     }
   }
-  for (auto& [key, pod] : gated) evidence.gated.push_back(std::move(pod));
   co_return kube::Ok();
 }
 

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/status/status.h"
 
-#include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 
-#include "api/names.h"
 #include "kube/base/join.h"
-#include "kube/types/resource.h"
-#include "placement/pod_metadata.h"
 #include "plugin/pod/answer_parts.h"
-#include "plugin/pod/cause.h"
 #include "plugin/pod/condition_problem.h"
 #include "plugin/text/age.h"
 #include "plugin/text/table.h"
@@ -30,62 +24,7 @@ void AddProblems(const std::string& of, const std::vector<api::Condition>& condi
   }
 }
 
-// What the causes of pods depend on, by namespace.
-class Surroundings {
- public:
-  explicit Surroundings(const StatusEvidence& evidence) : evidence_(evidence) {}
-
-  std::shared_ptr<NamespaceEvidence> Of(const std::string& ns) {
-    std::shared_ptr<NamespaceEvidence>& around = by_namespace_[ns];
-    if (around != nullptr) return around;
-    around = std::make_shared<NamespaceEvidence>();
-    around->cluster_config = evidence_.cluster_config;
-    around->has_no_cluster_config = evidence_.has_no_cluster_config;
-    for (const api::PodPlacementConfig& config : evidence_.configs) {
-      if (config.metadata().namespace_() == ns) around->configs.push_back(config);
-    }
-    return around;
-  }
-
- private:
-  const StatusEvidence& evidence_;
-  std::map<std::string, std::shared_ptr<NamespaceEvidence>> by_namespace_;
-};
-
-std::vector<WaitingLine> WaitingOf(const StatusEvidence& evidence) {
-  Surroundings surroundings(evidence);
-  std::map<std::string, WaitingLine> lines;
-  for (const kube::core::Pod& pod : evidence.gated) {
-    const std::string& ns = pod.metadata().namespace_();
-    const Cause cause = FindCause({.now = evidence.now, .pod = pod, .around = surroundings.Of(ns)});
-    WaitingLine& line = lines[cause.name];
-    line.cause = cause.name;
-    const kube::WallTime created{
-        std::chrono::seconds(pod.metadata().creation_timestamp().seconds())};
-    const auto age = std::chrono::floor<std::chrono::seconds>(evidence.now - created);
-    if (line.pods++ == 0 || age > line.oldest) {
-      line.oldest = age;
-      line.example = kube::KeyOf(pod).ToString();
-    }
-  }
-  std::vector<WaitingLine> sorted;
-  for (auto& [name, line] : lines) sorted.push_back(std::move(line));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const WaitingLine& a, const WaitingLine& b) { return a.pods > b.pods; });
-  return sorted;
-}
-
 }  // namespace
-
-std::string RegistryIn(std::string_view inspection_error) {
-  constexpr std::string_view kBefore = "registry ";
-  const size_t at = inspection_error.find(kBefore);
-  if (at == std::string_view::npos) return "";
-  std::string_view host = inspection_error.substr(at + kBefore.size());
-  host = host.substr(0, host.find_first_of(" ,"));
-  while (host.ends_with(':')) host.remove_suffix(1);
-  return std::string(host);
-}
 
 Status StatusOf(const StatusEvidence& evidence) {
   Status status{.components = evidence.components,
@@ -105,11 +44,8 @@ Status StatusOf(const StatusEvidence& evidence) {
     const std::string name = config.metadata().namespace_() + "/" + config.metadata().name();
     AddProblems(name, config.status.conditions, status.problems);
   }
-  status.waiting = WaitingOf(evidence);
-  for (const kube::core::Pod& pod : evidence.gated) {
-    std::string registry = RegistryIn(placement::AnnotationOf(pod, api::kInspectErrorAnnotation));
-    if (!registry.empty()) ++status.registries[registry];
-  }
+  status.waiting = evidence.waiting.Lines();
+  status.registries = evidence.waiting.registries();
   for (const auto& [name, end] : evidence.certificates)
     status.certificates[name] = std::chrono::floor<std::chrono::days>(end - evidence.now);
   return status;

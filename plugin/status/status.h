@@ -11,9 +11,9 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/pod_placement_config.h"
 #include "kube/base/clock.h"
-#include "kube/types/core.pb.h"
 #include "kube/types/unstructured.h"
 #include "plugin/pod/evidence.h"
+#include "plugin/status/waiting_summary.h"
 #include "plugin/text/style.h"
 
 namespace plugin {
@@ -34,18 +34,10 @@ struct StatusEvidence {
   bool has_no_cluster_config = false;
   std::vector<api::PodPlacementConfig> configs;
   std::vector<Component> components;
-  std::vector<kube::core::Pod> gated;  // those with a gate of the operator
+  WaitingSummary waiting;  // the pods with a gate of the operator
   // By the name of a webhook configuration: the end of its authority's certificate.
   std::map<std::string, kube::WallTime> certificates;
   std::vector<Unread> unread;
-};
-
-// Pods that wait for the same reason.
-struct WaitingLine {
-  std::string cause;  // its name, as `why` has it
-  size_t pods = 0;
-  std::chrono::seconds oldest{};
-  std::string example;  // a pod
 };
 
 struct Status {
@@ -66,8 +58,5 @@ Status StatusOf(const StatusEvidence& evidence);
 
 std::string Say(const Status& status, Style style = {});
 kube::Json AsJson(const Status& status);
-
-// The registry that an error of an inspection names; "" for none.
-std::string RegistryIn(std::string_view inspection_error);
 
 }  // namespace plugin

@@ -6,6 +6,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <string>
+#include <vector>
 
 #include "api/names.h"
 #include "api/testing/make_config.h"
@@ -14,7 +15,10 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "plugin/pod/cause.h"
+#include "plugin/pod/surroundings.h"
 #include "plugin/status/read_status.h"
+#include "plugin/status/waiting_summary.h"
 
 namespace plugin {
 namespace {
@@ -22,7 +26,6 @@ namespace {
 using kube::MakePod;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -53,11 +56,17 @@ TEST(StatusTest, WhatIsWrong) {
   evidence.configs = {config};
   evidence.components = {{"operator", "controller", "0.2.0", 2, 2},
                          {"shop", "shard", "0.1.0", 1, 0}};
-  evidence.gated = {
+  Surroundings surroundings(
+      {.cluster_config = evidence.cluster_config, .configs = evidence.configs});
+  const std::vector<kube::core::Pod> gated = {
       Waits("a", api::kClusterGate)
           .Label(api::kInspectErrorLabel, "")
           .Annotation(api::kInspectErrorAnnotation, "registry q.io: 401 Unauthorized"),
       Waits("b", api::kLocalGate), Waits("c", api::kLocalGate)};
+  for (const kube::core::Pod& pod : gated) {
+    const PodEvidence of{.now = evidence.now, .pod = pod, .around = surroundings.Of("shop")};
+    evidence.waiting.Add(pod, FindCause(of), evidence.now);
+  }
   evidence.certificates["hook"] = evidence.now + std::chrono::hours(49);
 
   const Status status = StatusOf(evidence);
@@ -81,6 +90,20 @@ TEST(StatusTest, WhatIsWrong) {
   EXPECT_EQ(AsJson(status)["waiting"][0]["oldestSeconds"], 86400);
 }
 
+// Tenants write the annotation.
+TEST(StatusTest, TheRegistriesThatAreNamedAreFew) {
+  WaitingSummary summary;
+  for (int i = 0; i < 1'000; ++i) {
+    kube::core::Pod pod = Waits("a", api::kClusterGate)
+                              .Annotation(api::kInspectErrorAnnotation,
+                                          "registry q" + std::to_string(i) + ".io: 401");
+    summary.Add(pod, {}, kube::WallTime());
+  }
+  EXPECT_THAT(summary.registries(), SizeIs(WaitingSummary::kMaxRegistries + 1));
+  EXPECT_EQ(summary.registries().at("others"), 1'000 - WaitingSummary::kMaxRegistries);
+  EXPECT_EQ(RegistryIn("registry " + std::string(1'000, 'x')), "");
+}
+
 class ReadStatusTest : public ::testing::Test {
  protected:
   kube::Result<StatusEvidence> Read(const std::string& ns = "") {
@@ -94,14 +117,16 @@ class ReadStatusTest : public ::testing::Test {
 TEST_F(ReadStatusTest, PodsWithAGateOfTheOperator) {
   api_.Create<kube::core::Pod>(Waits("a", api::kClusterGate));
   api_.Create<kube::core::Pod>(Waits("b", api::kLocalGate));
+  api_.Create<kube::core::Pod>(
+      Waits("both", api::kLocalGate).Gate(api::kClusterGate).Label(api::kClusterGate, api::kGated));
   // A copy of a gated pod that has no gate.
   api_.Create<kube::core::Pod>(
       MakePod("c").Namespace("shop").Label(api::kClusterGate, api::kGated));
   auto evidence = Read();
   ASSERT_THAT(evidence, kube::IsOk());
-  EXPECT_THAT(evidence->gated, SizeIs(2));
+  EXPECT_EQ(evidence->waiting.pods(), 3u);
   EXPECT_TRUE(evidence->has_no_cluster_config);
-  EXPECT_THAT(Read("bank")->gated, IsEmpty());
+  EXPECT_EQ(Read("bank")->waiting.pods(), 0u);
 }
 
 TEST_F(ReadStatusTest, WhatMayNotBeReadIsNamed) {

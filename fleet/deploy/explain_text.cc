@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/deploy/explain_text.h"
 
-#include <cstdint>
+#include <utility>
 
 #include "kube/types/list_at.h"
 
@@ -27,31 +27,43 @@ std::string ScoresOf(const Json& answer, const std::string& cluster) {
 
 }  // namespace
 
+std::vector<ExplainedCluster> ExplainClusters(const Json& answer,
+                                              const std::set<std::string>& selected) {
+  std::vector<ExplainedCluster> clusters;
+  const Json& ranking = kube::ListAt(answer, "aggregatedScores");
+  for (const Json& entry : ranking) {
+    ExplainedCluster one{.name = kube::StringAt(entry, "clusterName"),
+                         .score = kube::IntAt(entry, "score")};
+    one.selected = selected.contains(one.name);
+    const std::string scores = ScoresOf(answer, one.name);
+    one.why = "rank " + std::to_string(clusters.size() + 1) + " of " +
+              std::to_string(ranking.size()) + " by score " + std::to_string(*one.score) +
+              (scores.empty() ? "" : " (" + scores + ")");
+    // Spread constraints and the number of clusters decide among those that pass all filters.
+    if (!one.selected) one.why += "; " + std::to_string(selected.size()) + " others are selected";
+    clusters.push_back(std::move(one));
+  }
+  for (const Json& entry : kube::ListAt(answer, "rejected")) {
+    ExplainedCluster one{.name = kube::StringAt(entry, "clusterName")};
+    one.selected = selected.contains(one.name);
+    one.why = "rejected by " + kube::StringAt(entry, "by") + ": " + kube::StringAt(entry, "why");
+    clusters.push_back(std::move(one));
+  }
+  return clusters;
+}
+
 std::string ExplainText(const Json& answer, const std::set<std::string>& selected,
                         const std::string& cluster) {
   std::string text;
-  const Json& ranking = kube::ListAt(answer, "aggregatedScores");
-  size_t rank = 0;
-  for (const Json& entry : ranking) {
-    ++rank;
-    std::string name = kube::StringAt(entry, "clusterName");
-    if (!cluster.empty() && name != cluster) continue;
-    const bool is_selected = selected.contains(name);
-    std::string scores = ScoresOf(answer, name);
-    text += name + ": " + (is_selected ? "selected" : "not selected") + ", rank " +
-            std::to_string(rank) + " of " + std::to_string(ranking.size()) + " by score " +
-            std::to_string(kube::IntAt(entry, "score")) +
-            (scores.empty() ? "" : " (" + scores + ")");
-    // Spread constraints and the number of clusters decide among those that pass all filters.
-    if (!is_selected) text += "; " + std::to_string(selected.size()) + " others are selected";
-    text += "\n";
-  }
-  for (const Json& entry : kube::ListAt(answer, "rejected")) {
-    std::string name = kube::StringAt(entry, "clusterName");
-    if (!cluster.empty() && name != cluster) continue;
-    text += name + ": " +
-            (selected.contains(name) ? "still selected, and now rejected by " : "rejected by ") +
-            kube::StringAt(entry, "by") + ": " + kube::StringAt(entry, "why") + "\n";
+  for (const ExplainedCluster& one : ExplainClusters(answer, selected)) {
+    if (!cluster.empty() && one.name != cluster) continue;
+    text += one.name + ": ";
+    if (one.score) {
+      text += one.selected ? "selected, " : "not selected, ";
+    } else if (one.selected) {
+      text += "still selected, and now ";
+    }
+    text += one.why + "\n";
   }
   return text;
 }

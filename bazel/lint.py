@@ -78,6 +78,7 @@ ALLOWED = {
         "kube", "api", "placement", "deploy", "inspection", "image-facts", "cluster-controller",
         "webhook", "scheduling-policies"
     },
+    "console": {"kube", "api", "fleet", "image-facts", "plugin"},
     "examples": {"kube"},
 }
 

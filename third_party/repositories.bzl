@@ -3,6 +3,7 @@
 
 load("//third_party/cross:repository.bzl", "cross_toolchain")
 load("//third_party/go:repository.bzl", "go_modules")
+load("//third_party/npm:repository.bzl", "npm_packages")
 
 def _system_library(name, build_file, path = "/usr"):
     native.new_local_repository(name = name, path = path, build_file = build_file)
@@ -43,6 +44,13 @@ def pod_placement_repositories():
             "messages.go",
             "scores.go",
         ]],
+    )
+
+    # The packages of the console's pages.
+    npm_packages(
+        name = "console_npm",
+        lock_file = "//console/web:package-lock.json",
+        package_json = "//console/web:package.json",
     )
 
     # Bazel's own default repositories, which the WORKSPACE suffix would download.

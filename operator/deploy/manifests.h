@@ -11,7 +11,8 @@
 
 namespace operator_ {
 
-// As deploy::LoadManifests(). The images: "operator", "webhook", "shard", "cluster-controller".
+// As deploy::LoadManifests(). The images: "operator", "webhook", "shard",
+// "cluster-controller", "console".
 kube::Result<std::vector<kube::Unstructured>> LoadManifests(const deploy::ManifestOptions& options);
 
 // The names of all components in operator/manifests/components/, sorted.

@@ -48,8 +48,8 @@ Result<std::vector<kube::Unstructured>> ManifestsFromFlags(const DeployTool& too
     for (const std::string& component : ShippedComponents())
       deploy::AddComponent(component, options.components);
   }
-  Result<deploy::BuiltImages> built =
-      deploy::FindImages({"operator", "webhook", "shard", "cluster-controller"}, FLAGS_registry);
+  Result<deploy::BuiltImages> built = deploy::FindImages(
+      {"operator", "webhook", "shard", "cluster-controller", "console"}, FLAGS_registry);
   if (!built) return built.error();
   options.images = std::move(built->images);
   if (built->all_architectures)

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "console/server/pages.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "console/access/read_client.h"
+#include "console/answers/configs.h"
+#include "console/answers/fleet.h"
+#include "console/answers/images.h"
+#include "console/answers/report.h"
+#include "console/answers/session.h"
+#include "console/answers/waiting.h"
+#include "console/answers/why.h"
+#include "console/server/static_files.h"
+
+namespace console {
+namespace {
+
+using kube::Async;
+using kube::Code;
+using kube::Error;
+using kube::HttpCall;
+using kube::HttpReply;
+using kube::Result;
+using namespace std::chrono_literals;
+
+constexpr char kIfNoneMatch[] = "If-None-Match";
+
+// Of an answer that keeps objects while it is made, and of one that reads them page by page.
+constexpr size_t kReads = 24 * 1024 * 1024;
+constexpr size_t kFleetReads = 64 * 1024 * 1024;  // some 2,000 clusters
+constexpr size_t kPagedReads = 1024 * 1024 * 1024;
+// For all calls of an answer. A page gives up after 60 s.
+constexpr auto kAnswerTimeout = 50s;
+
+// The pages need no more than their own files and answers, and are shown in no other page.
+HttpReply Guarded(HttpReply reply) {
+  reply.headers.insert(
+      reply.headers.end(),
+      {{"Content-Security-Policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src "
+        "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+       {"X-Content-Type-Options", "nosniff"},
+       {"Referrer-Policy", "no-referrer"},
+       {"Cross-Origin-Opener-Policy", "same-origin"},
+       {"Cross-Origin-Resource-Policy", "same-origin"}});
+  return reply;
+}
+
+HttpReply OfApi(HttpReply reply) {
+  reply.headers.emplace_back("Cache-Control", "no-store");
+  return Guarded(std::move(reply));
+}
+
+int StatusOf(const Error& error) {
+  switch (error.code()) {
+    case Code::kNotFound:
+      return 404;
+    case Code::kInvalid:
+    case Code::kExpired:
+      return 400;
+    case Code::kUnauthenticated:
+      return 401;
+    case Code::kPermissionDenied:
+      return 403;
+    case Code::kThrottled:
+      return 429;
+    case Code::kUnavailable:
+    case Code::kCancelled:
+      return 503;
+    case Code::kDeadlineExceeded:
+      return 504;
+    case Code::kAlreadyExists:
+    case Code::kConflict:
+    case Code::kInternal:
+      return 500;
+  }
+  return 500;
+}
+
+Async<HttpReply> Serve(const StaticFile& file, HttpCall call) {
+  // The server takes the "/" of the page for a prefix.
+  if (call.path != file.path) co_return Guarded(kube::FailureReply(404, "no such path"));
+  HttpReply reply{.content_type = std::string(file.content_type)};
+  reply.headers = {{"ETag", std::string(file.etag)},
+                   {"Cache-Control", "no-cache"},
+                   {"Content-Encoding", "gzip"}};
+  auto known = call.headers.find(kIfNoneMatch);
+  if (known != call.headers.end() && known->second == file.etag) {
+    reply.status = 304;
+  } else {
+    reply.body = file.content;
+  }
+  co_return Guarded(std::move(reply));
+}
+
+}  // namespace
+
+struct Pages::Route {
+  const char* method;
+  const char* path;
+  AnswerTo answer;
+  size_t max_reads;
+};
+
+const Pages::Route Pages::kRoutes[] = {
+    {"GET", "/api/session", AnswerSession, kReads},
+    {"GET", "/api/status", AnswerStatus, kPagedReads},
+    {"GET", "/api/waiting", AnswerWaiting, kPagedReads},
+    {"GET", "/api/report", AnswerReport, kPagedReads},
+    {"GET", "/api/why/pod", AnswerWhyPod, kReads},
+    {"GET", "/api/why/config", AnswerWhyConfig, kReads},
+    {"GET", "/api/why/workload", AnswerWhyWorkload, kReads},
+    {"GET", "/api/configs", AnswerConfigs, kReads},
+    {"POST", "/api/simulate", AnswerSimulate, kReads},
+    {"GET", "/api/images", AnswerImages, kPagedReads},
+    {"GET", "/api/fleet", AnswerFleet, kFleetReads},
+    {"GET", "/api/fleet/why", AnswerWhyPlacement, kFleetReads},
+};
+
+Pages::Pages(kube::Client& client, kube::Executor executor, kube::Clock& clock,
+             kube::Metrics& metrics, PagesOptions options)
+    : client_(client),
+      executor_(executor),
+      clock_(clock),
+      operator_namespace_(std::move(options.operator_namespace)),
+      login_(client, clock, std::move(options.secret)),
+      slots_(std::move(executor), clock, options.slots),
+      answered_(metrics.AddCounter("mto_console_answers_total", "Answers of the console.",
+                                   {{"result", "answered"}})),
+      refused_(metrics.AddCounter("mto_console_answers_total", "Answers of the console.",
+                                  {{"result", "refused"}})),
+      seconds_(metrics.AddHistogram("mto_console_answer_seconds",
+                                    "How long the console took for an answer.")) {}
+
+void Pages::AddTo(kube::HttpsServer& server) {
+  for (const Route& route : kRoutes)
+    server.Handle(route.method, route.path,
+                  [this, &route](HttpCall call) { return Answer(route, std::move(call)); });
+  for (const StaticFile& file : StaticFiles())
+    server.Handle("GET", std::string(file.path),
+                  [&file](HttpCall call) { return Serve(file, std::move(call)); });
+}
+
+Async<HttpReply> Pages::Answer(const Route& route, HttpCall call) {
+  kube::Stopwatch stopwatch(seconds_, clock_);
+  Caller caller = co_await login_.Find(call);
+  if (caller.verdict.status != 200) {
+    refused_.Increment();
+    co_return OfApi(kube::FailureReply(caller.verdict.status, caller.verdict.reason));
+  }
+  std::string owner = OwnerOf(caller.verdict.user);
+  Result<kube::Slots::Lease> slot = co_await slots_.Acquire(std::move(owner));
+  std::optional<Error> failure;
+  HttpReply reply;
+  if (slot) {
+    ReadClient client(client_, clock_, std::move(caller.authorization),
+                      {.bytes = route.max_reads, .deadline = clock_.Now() + kAnswerTimeout});
+    Question question{.client = client,
+                      .executor = executor_,
+                      .clock = clock_,
+                      .query = {},
+                      .body = std::move(call.body),
+                      .user = std::move(caller.verdict.user),
+                      .operator_namespace = operator_namespace_};
+    Result<Query> query = Query::Parse(call.query);
+    if (query) {
+      question.query = std::move(*query);
+      Result<std::string> text = co_await route.answer(question);
+      if (text) {
+        reply.body = std::move(*text);
+      } else {
+        failure = text.error();
+      }
+    } else {
+      failure = query.error();
+    }
+    // The text needs memory until the client has it.
+    reply.hold = std::move(*slot);
+  } else {
+    failure = slot.error();
+  }
+  if (!failure) {
+    answered_.Increment();
+    co_return OfApi(std::move(reply));
+  }
+  refused_.Increment();
+  HttpReply refusal = kube::FailureReply(StatusOf(*failure), failure->message());
+  co_return OfApi(std::move(refusal));
+}
+
+kube::HttpsServerOptions ServerOptions(std::string address) {
+  kube::HttpsServerOptions options{.address = std::move(address), .max_connections = 64};
+  options.kept_headers = {kTokenHeader, kIfNoneMatch};
+  // A PodPlacementConfig has at most 64 KiB.
+  options.limits.body_bytes = 256 * 1024;
+  options.limits.total_body_bytes = 2 * 1024 * 1024;
+  return options;
+}
+
+}  // namespace console

@@ -36,8 +36,9 @@ setup-packages:
 	@third_party/install.sh --go third_party/packages.txt $(CLUSTER)/packages.txt
 
 setup: setup-packages ## Install packages and build the tools (once, about 15 minutes)
-	@third_party/install.sh e2e/monitoring/packages.txt
+	@third_party/install.sh e2e/monitoring/packages.txt console/flows/packages.txt
 	@third_party/go/vendor.sh fleet/cel/evaluator >/dev/null
+	@third_party/npm/install.sh console/web >/dev/null
 	@$(CLUSTER)/build-tools.sh
 
 cluster: setup-packages ## Start a kind cluster and a registry with the demo images

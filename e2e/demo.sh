@@ -52,3 +52,12 @@ push_own_index() {
 push_own_index
 
 bazel run --run_under="$PWD/e2e/cluster/with-cluster.sh" //e2e:demo
+
+# A console for the user's cluster is not started unasked.
+if [[ -n ${KUBECONFIG:-} ]]; then
+  say "console: bazel run //console -- --own-credentials"
+else
+  console=$(e2e/cluster/console-up.sh "$PWD/bazel-bin/console/console")
+  say "console: $console"
+  echo "  until \`make down\`; who knows the address may read everything in this cluster"
+fi

@@ -4,7 +4,7 @@
 # deploy_operator: builds the images of this tree and deploys them on the running cluster. Source it
 # at the root of the repository.
 
-readonly IMAGES=(operator webhook shard cluster-controller)
+readonly IMAGES=(operator webhook shard cluster-controller console)
 readonly FLEET_IMAGES=(fleet/hub fleet/agent)
 
 # The images loaded on this cluster, one NAME:TAG per line. Deleted with the cluster.
@@ -34,7 +34,7 @@ load_images() {
 build_images() {
   echo "building the images and the deploy program"
   bazel build "${IMAGES[@]/%/:image}" //operator:deploy //operator:undeploy \
-    //e2e:demo
+    //e2e:demo //console
 }
 
 deploy_operator() {

@@ -35,6 +35,8 @@ main() {
   if [[ ! -d $STATE && ! -e /run/netns/$NETNS ]]; then
     return
   fi
+  stop_process publish
+  stop_process console
   stop_process kwok
   stop_process docker-registry
   [[ ! -x $BIN/kind ]] || step "deleting the cluster $CLUSTER" delete_cluster

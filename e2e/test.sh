@@ -201,6 +201,16 @@ fleet_flows() {
     sum+=(--crashed "$xml")
 }
 
+# The component `console`, with a browser.
+console_flows() {
+  cluster_to_change "console flows" || return 0
+  local xml=$results/console.xml
+  sum+=(--xml "$xml")
+  deploy_operator || return 0
+  e2e/cluster/with-cluster.sh python3 console/flows/kind_flows.py --xml "$xml" ||
+    sum+=(--crashed "$xml")
+}
+
 # Some flows need a cluster without other configs: deletes those of an earlier run and of the demo.
 remove_leftovers() {
   local kubectl=(e2e/cluster/with-cluster.sh kubectl)
@@ -290,7 +300,10 @@ run_chaos() {
   bazel_test chaos //e2e/chaos --test_arg=--seconds=180 --test_arg="--seed=$(date +%s)"
 }
 
-run_kind() { kind_tier all_kind_test; }
+run_kind() {
+  kind_tier all_kind_test
+  console_flows
+}
 
 # One part after the other, while one fits into what is left.
 run_rotation() {

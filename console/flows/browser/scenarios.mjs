@@ -84,6 +84,17 @@ export async function wrongToken(browser, { address, token, screens }) {
   await tab.close();
 }
 
+// Below a path of another server, which has an Authorization of its own.
+export async function behindProxy(browser, { address, token, namespace }) {
+  const tab = await Tab.open(browser, { address, token });
+  await tab.says("The namespaces are not listed");
+  await tab.go("waiting", { namespace });
+  await tab.says("No pod waits.");
+  await tab.go("configs", { namespace });
+  await tab.says("There is no PodPlacementConfig.");
+  await tab.close();
+}
+
 // A user who may view one namespace.
 export async function tenant(browser, { address, token, namespace, other }) {
   const tab = await Tab.open(browser, { address, token });

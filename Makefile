@@ -25,7 +25,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .PHONY: unit fuzz down
 .PHONY: attacks sim sim-defects
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
-.PHONY: test-neighbours test-long chaos chaos-page soak
+.PHONY: test-neighbours test-long chaos chaos-page soak screenshots
 .PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
@@ -96,6 +96,9 @@ test-asan: setup ## Run unit and integration tests with AddressSanitizer and UBS
 
 test-tsan: setup ## Run unit and integration tests with ThreadSanitizer
 	@e2e/test.sh tsan
+
+screenshots: setup ## Take the pictures of docs/console.md from the console's tests
+	@console/flows/screenshots.sh
 
 test-neighbours: setup ## Run flows with other products, which are built from their Go modules
 	@e2e/test.sh neighbours

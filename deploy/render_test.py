@@ -231,7 +231,8 @@ class RenderTest(unittest.TestCase):
 
     def test_all_images_are_set(self):
         components = self.product.programs_of
-        for objects in (self.kustomize(components), self.helm(components), self.tool(components)):
+        for install in (self.kustomize, self.helm, self.tool):
+            objects = install(components)
             text = json.dumps(list(objects.values()))
             self.assertNotIn("localhost/", text)
             for image in self.product.images().values():

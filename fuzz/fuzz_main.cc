@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "console/fuzz/console_targets.h"
 #include "ephemeral-containers/fuzz/warning_targets.h"
 #include "fuzz/fuzz_targets.h"
 #include "image-facts/fuzz/fact_targets.h"
@@ -48,6 +49,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
              image_facts::FactTargets(),   // image-facts/
              ephemeral::WarningTargets(),  // ephemeral-containers/
              plugin::PluginTargets(),      // plugin/
+             console::ConsoleTargets(),    // console/
              fuzz::InspectionTargets(),
              fuzz::ApiTargets(),
              fuzz::FleetTargets(),

@@ -15,7 +15,7 @@
 namespace console {
 
 struct AnswerSlotsOptions {
-  size_t in_all = 4;
+  size_t in_all = 3;
   size_t of_owner = 2;
   // Of one owner; more are refused at once.
   size_t waiting_of_owner = 4;

@@ -13,9 +13,13 @@
 
 namespace console {
 
+// Of an answer, in bytes of responses. As objects, they need up to fourteen times as much memory.
+// What the administrators and the operator write, nodes and facts about images, does not count.
 struct ReadLimits {
-  // Of all responses together.
-  size_t bytes = 24 * 1024 * 1024;
+  // Lists of pods; many answers keep none of them.
+  size_t of_pods = 6 * 1024 * 1024;
+  // All else.
+  size_t of_others = 6 * 1024 * 1024;
   kube::TimePoint deadline;
 };
 
@@ -24,7 +28,7 @@ class ReadClient final : public kube::Client {
   // `authorization`: of the user, as in a header; "" for the credentials of `client`. The
   // references outlive it.
   ReadClient(kube::Client& client, kube::Clock& clock, std::string authorization, ReadLimits limits)
-      : client_(client), clock_(clock), authorization_(std::move(authorization)), limits_(limits) {}
+      : client_(client), clock_(clock), authorization_(std::move(authorization)), left_(limits) {}
 
   // Errors: also kPermissionDenied for what is no GET, kInvalid beyond the budget, and
   // kDeadlineExceeded.
@@ -36,8 +40,7 @@ class ReadClient final : public kube::Client {
   kube::Client& client_;
   kube::Clock& clock_;
   std::string authorization_;
-  ReadLimits limits_;
-  size_t read_bytes_ = 0;
+  ReadLimits left_;
 };
 
 }  // namespace console

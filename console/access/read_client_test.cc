@@ -51,8 +51,10 @@ class ReadClientTest : public ::testing::Test {
   boost::asio::io_context io_{1};
   kube::FakeClock clock_;
   Api api_;
-  ReadClient client_{
-      api_, clock_, "Bearer of-user", {.bytes = 2 * 1024, .deadline = clock_.Now() + 10s}};
+  ReadClient client_{api_,
+                     clock_,
+                     "Bearer of-user",
+                     {.of_pods = 3 * 1024, .of_others = 2 * 1024, .deadline = clock_.Now() + 10s}};
 };
 
 TEST_F(ReadClientTest, ReadsInTheNameOfTheUser) {
@@ -76,7 +78,12 @@ TEST_F(ReadClientTest, AnAnswerHasABudgetOfBytes) {
   EXPECT_THAT(Call({.target = "/a"}), IsOk());
   EXPECT_THAT(Call({.target = "/b"}), IsOk());
   EXPECT_THAT(Call({.target = "/c"}), FailsWith(Code::kInvalid, HasSubstr("choose a namespace")));
-  EXPECT_EQ(api_.calls_.size(), 2u);
+  for (int page = 0; page < 3; ++page)
+    EXPECT_THAT(Call({.target = "/api/v1/namespaces/shop/pods?limit=1"}), IsOk());
+  EXPECT_THAT(Call({.target = "/api/v1/pods"}), FailsWith(Code::kInvalid));
+  EXPECT_EQ(api_.calls_.size(), 5u);
+  // What no tenant writes.
+  for (int page = 0; page < 9; ++page) EXPECT_THAT(Call({.target = "/api/v1/nodes"}), IsOk());
 }
 
 TEST_F(ReadClientTest, AnAnswerHasATime) {

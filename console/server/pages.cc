@@ -28,10 +28,10 @@ using namespace std::chrono_literals;
 
 constexpr char kIfNoneMatch[] = "If-None-Match";
 
-// Of an answer that keeps objects while it is made, and of one that reads them page by page.
-constexpr size_t kReads = 24 * 1024 * 1024;
-constexpr size_t kFleetReads = 64 * 1024 * 1024;  // some 2,000 clusters
-constexpr size_t kPagedReads = 1024 * 1024 * 1024;
+// Of pods that an answer reads one by one.
+constexpr size_t kStreamed = 1024 * 1024 * 1024;
+// Of a fleet's objects, which need less memory than as JSON: some 2,000 clusters.
+constexpr size_t kFleet = 32 * 1024 * 1024;
 // For all calls of an answer. A page gives up after 60 s.
 constexpr auto kAnswerTimeout = 50s;
 
@@ -102,22 +102,22 @@ struct Pages::Route {
   const char* method;
   const char* path;
   AnswerTo answer;
-  size_t max_reads;
+  ReadLimits limits = {};
 };
 
 const Pages::Route Pages::kRoutes[] = {
-    {"GET", "/api/session", AnswerSession, kReads},
-    {"GET", "/api/status", AnswerStatus, kPagedReads},
-    {"GET", "/api/waiting", AnswerWaiting, kPagedReads},
-    {"GET", "/api/report", AnswerReport, kPagedReads},
-    {"GET", "/api/why/pod", AnswerWhyPod, kReads},
-    {"GET", "/api/why/config", AnswerWhyConfig, kReads},
-    {"GET", "/api/why/workload", AnswerWhyWorkload, kReads},
-    {"GET", "/api/configs", AnswerConfigs, kReads},
-    {"POST", "/api/simulate", AnswerSimulate, kReads},
-    {"GET", "/api/images", AnswerImages, kPagedReads},
-    {"GET", "/api/fleet", AnswerFleet, kFleetReads},
-    {"GET", "/api/fleet/why", AnswerWhyPlacement, kFleetReads},
+    {"GET", "/api/session", AnswerSession},
+    {"GET", "/api/status", AnswerStatus, {.of_pods = kStreamed}},
+    {"GET", "/api/waiting", AnswerWaiting, {.of_pods = kStreamed}},
+    {"GET", "/api/report", AnswerReport, {.of_pods = kStreamed}},
+    {"GET", "/api/why/pod", AnswerWhyPod},
+    {"GET", "/api/why/config", AnswerWhyConfig, {.of_pods = kStreamed}},
+    {"GET", "/api/why/workload", AnswerWhyWorkload},
+    {"GET", "/api/configs", AnswerConfigs},
+    {"POST", "/api/simulate", AnswerSimulate, {.of_pods = kStreamed}},
+    {"GET", "/api/images", AnswerImages},
+    {"GET", "/api/fleet", AnswerFleet, {.of_others = kFleet}},
+    {"GET", "/api/fleet/why", AnswerWhyPlacement, {.of_others = kFleet}},
 };
 
 Pages::Pages(kube::Client& client, kube::Executor executor, kube::Clock& clock,
@@ -156,8 +156,9 @@ Async<HttpReply> Pages::Answer(const Route& route, HttpCall call) {
   std::optional<Error> failure;
   HttpReply reply;
   if (slot) {
-    ReadClient client(client_, clock_, std::move(caller.authorization),
-                      {.bytes = route.max_reads, .deadline = clock_.Now() + kAnswerTimeout});
+    ReadLimits limits = route.limits;
+    limits.deadline = clock_.Now() + kAnswerTimeout;
+    ReadClient client(client_, clock_, std::move(caller.authorization), limits);
     Question question{.client = client,
                       .executor = executor_,
                       .clock = clock_,

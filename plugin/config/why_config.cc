@@ -2,7 +2,6 @@
 #include "plugin/config/why_config.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <utility>
 
@@ -23,9 +22,10 @@ using kube::core::Pod;
 
 constexpr size_t kPodsShown = 4;
 
-const api::PodPlacementConfig* FindConfig(const ConfigEvidence& evidence) {
-  for (const api::PodPlacementConfig& config : evidence.around->configs) {
-    if (config.metadata().name() == evidence.name) return &config;
+const api::PodPlacementConfig* FindConfig(const NamespaceEvidence& around,
+                                          const std::string& name) {
+  for (const api::PodPlacementConfig& config : around.configs) {
+    if (config.metadata().name() == name) return &config;
   }
   return nullptr;
 }
@@ -67,42 +67,47 @@ std::string WhyNothing(const Pod& pod, const api::PodPlacementConfig& config,
 
 }  // namespace
 
-std::vector<PodGroup> GroupPods(const ConfigEvidence& evidence) {
-  const api::PodPlacementConfig* config = FindConfig(evidence);
-  if (config == nullptr) return {};
-  std::map<std::string, PodGroup> groups;
-  for (const Pod& pod : evidence.pods) {
-    bool caught = false;
-    std::string what = PreferencesOf(pod, evidence.name, caught);
-    if (what.empty()) {
-      PodEvidence one{.now = {}, .pod = pod, .around = evidence.around};
-      std::vector<ConfigLine> lines = DescribeConfigs(one);
-      auto line = std::find_if(lines.begin(), lines.end(), [&](const ConfigLine& other) {
-        return other.name == evidence.name;
-      });
-      what = line == lines.end() || line->selects ? WhyNothing(pod, *config, *evidence.around)
-                                                  : "are not selected: " + line->text;
-    }
-    PodGroup& group = groups[what];
-    group.what = what;
-    group.caught = caught;
-    group.pods.push_back(pod.metadata().name());
+PodGroups::PodGroups(std::string config, std::shared_ptr<NamespaceEvidence> around)
+    : config_(std::move(config)), around_(std::move(around)) {}
+
+void PodGroups::Add(const Pod& pod) {
+  ++pods_;
+  const api::PodPlacementConfig* config = FindConfig(*around_, config_);
+  if (config == nullptr) return;
+  bool caught = false;
+  std::string what = PreferencesOf(pod, config_, caught);
+  if (what.empty()) {
+    PodEvidence one{.now = {}, .pod = pod, .around = around_};
+    std::vector<ConfigLine> lines = DescribeConfigs(one);
+    auto line = std::find_if(lines.begin(), lines.end(),
+                             [&](const ConfigLine& other) { return other.name == config_; });
+    what = line == lines.end() || line->selects ? WhyNothing(pod, *config, *around_)
+                                                : "are not selected: " + line->text;
   }
+  if (!groups_.contains(what) && groups_.size() >= kMaxGroups) what = "are in none of these groups";
+  PodGroup& group = groups_[what];
+  group.what = what;
+  group.caught |= caught;
+  ++group.count;
+  if (group.pods.size() < kMaxNames) group.pods.push_back(pod.metadata().name());
+}
+
+std::vector<PodGroup> PodGroups::Sorted() const {
   std::vector<PodGroup> sorted;
-  for (auto& [what, group] : groups) sorted.push_back(std::move(group));
+  for (const auto& [what, group] : groups_) sorted.push_back(group);
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const PodGroup& a, const PodGroup& b) { return a.caught > b.caught; });
   return sorted;
 }
 
 std::string WhyConfig(const ConfigEvidence& evidence, Style style) {
-  std::vector<PodGroup> groups = GroupPods(evidence);
+  std::vector<PodGroup> groups = evidence.pods.Sorted();
   size_t caught = 0;
-  for (const PodGroup& group : groups) caught += group.caught ? group.pods.size() : 0;
+  for (const PodGroup& group : groups) caught += group.caught ? group.count : 0;
   std::string text = style.Bold("PodPlacementConfig " + evidence.ns + "/" + evidence.name) +
                      " has given something to " + std::to_string(caught) + " of " +
-                     std::to_string(evidence.pods.size()) + " pods\n\n";
-  if (const api::PodPlacementConfig* config = FindConfig(evidence)) {
+                     std::to_string(evidence.pods.pods()) + " pods\n\n";
+  if (const api::PodPlacementConfig* config = FindConfig(*evidence.around, evidence.name)) {
     const std::string selects =
         config->spec.label_selector ? DescribeSelector(*config->spec.label_selector) : "all pods";
     text += Titled("selects", selects, style);
@@ -116,7 +121,7 @@ std::string WhyConfig(const ConfigEvidence& evidence, Style style) {
     }
   }
   for (const PodGroup& group : groups)
-    text += Titled(std::to_string(group.pods.size()) + " pods",
+    text += Titled(std::to_string(group.count) + " pods",
                    group.what + ": " + kube::Join(group.pods, kPodsShown), style);
   return text + Say(evidence.around->unread, style);
 }
@@ -124,11 +129,14 @@ std::string WhyConfig(const ConfigEvidence& evidence, Style style) {
 Json WhyConfigAsJson(const ConfigEvidence& evidence) {
   Json json = {{"namespace", evidence.ns},
                {"name", evidence.name},
-               {"pods", evidence.pods.size()},
+               {"pods", evidence.pods.pods()},
                {"groups", Json::array()},
                {"unread", AsJson(evidence.around->unread)}};
-  for (const PodGroup& group : GroupPods(evidence)) {
-    Json one = {{"what", group.what}, {"caught", group.caught}, {"pods", group.pods}};
+  for (const PodGroup& group : evidence.pods.Sorted()) {
+    Json one = {{"what", group.what},
+                {"caught", group.caught},
+                {"count", group.count},
+                {"pods", group.pods}};
     json["groups"].push_back(std::move(one));
   }
   return json;

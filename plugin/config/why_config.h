@@ -3,6 +3,8 @@
 // caught, and which it has missed. Pure.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,23 +16,43 @@
 
 namespace plugin {
 
+// Pods about which the same is said: "have its preferences", "it selects app=web".
+struct PodGroup {
+  std::string what;
+  bool caught = false;  // they have something of the config
+  size_t count = 0;
+  std::vector<std::string> pods;  // the first PodGroups::kMaxNames
+};
+
+// All pods of a namespace in groups. Keeps no pod: users choose how many there are.
+class PodGroups {
+ public:
+  static constexpr size_t kMaxNames = 1'000;
+  // More become one group.
+  static constexpr size_t kMaxGroups = 100;
+
+  // `around` has the config.
+  PodGroups(std::string config, std::shared_ptr<NamespaceEvidence> around);
+
+  void Add(const kube::core::Pod& pod);
+  size_t pods() const { return pods_; }
+  // The caught ones first.
+  std::vector<PodGroup> Sorted() const;
+
+ private:
+  std::string config_;
+  std::shared_ptr<NamespaceEvidence> around_;
+  size_t pods_ = 0;
+  std::map<std::string, PodGroup> groups_;  // by `what`
+};
+
 struct ConfigEvidence {
   std::string ns;
   std::string name;
   // Has the config.
   std::shared_ptr<NamespaceEvidence> around;
-  std::vector<kube::core::Pod> pods;  // of the namespace
+  PodGroups pods;
 };
-
-// Pods about which the same is said: "have its preferences", "it selects app=web".
-struct PodGroup {
-  std::string what;
-  bool caught = false;  // they have something of the config
-  std::vector<std::string> pods;
-};
-
-// The caught ones first.
-std::vector<PodGroup> GroupPods(const ConfigEvidence& evidence);
 
 std::string WhyConfig(const ConfigEvidence& evidence, Style style = {});
 kube::Json WhyConfigAsJson(const ConfigEvidence& evidence);

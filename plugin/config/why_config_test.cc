@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "api/names.h"
 #include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
@@ -32,17 +37,16 @@ TEST(WhyConfigTest, CaughtAndMissedPods) {
     made.mutable_metadata()->mutable_creation_timestamp()->set_seconds(created);
     return made;
   };
-  ConfigEvidence evidence{
-      .ns = "shop",
-      .name = "web",
-      .around = around,
-      .pods = {pod("a", "web", 200, "arm64:75:PodPlacementConfig-web"),
-               pod("b", "web", 200,
-                   "arm64:50:PodPlacementConfig-high,arm64:75:PodPlacementConfig-web:skipped"),
-               pod("c", "db", 200), pod("d", "web", 50), pod("e", "web", 200),
-               pod("f", "web", 200, "arm64:75:PodPlacementConfig-web/rule"), pod("g", "db", 200)}};
+  ConfigEvidence evidence{.ns = "shop", .name = "web", .around = around, .pods = {"web", around}};
+  for (const kube::core::Pod& one :
+       {pod("a", "web", 200, "arm64:75:PodPlacementConfig-web"),
+        pod("b", "web", 200,
+            "arm64:50:PodPlacementConfig-high,arm64:75:PodPlacementConfig-web:skipped"),
+        pod("c", "db", 200), pod("d", "web", 50), pod("e", "web", 200),
+        pod("f", "web", 200, "arm64:75:PodPlacementConfig-web/rule"), pod("g", "db", 200)})
+    evidence.pods.Add(one);
   std::vector<std::string> lines;
-  for (const PodGroup& group : GroupPods(evidence)) {
+  for (const PodGroup& group : evidence.pods.Sorted()) {
     std::string pods;
     for (const std::string& name : group.pods) pods += name;
     lines.push_back((group.caught ? "+" : "-") + pods + ": " + group.what);
@@ -58,6 +62,27 @@ TEST(WhyConfigTest, CaughtAndMissedPods) {
                               "problem   Available is False: NotReady: 0 of 1\n"));
   EXPECT_THAT(text, HasSubstr("2 pods    prefer arm64 75: a, f\n"));
   EXPECT_EQ(WhyConfigAsJson(evidence)["groups"].size(), 5u);
+}
+
+// Users choose how many pods there are, and what is written in their annotations.
+TEST(WhyConfigTest, GroupsAreBounded) {
+  auto around = std::make_shared<NamespaceEvidence>();
+  around->configs = {api::MakeConfig("web", "shop").Prefer("arm64", 75)};
+  PodGroups groups("web", around);
+  constexpr size_t kPods = 2'000;
+  for (size_t i = 0; i < kPods; ++i)
+    groups.Add(MakePod("pod-" + std::to_string(i))
+                   .Annotation(api::kPreferredAffinitySourcesAnnotation,
+                               "a" + std::to_string(i) + ":1:PodPlacementConfig-web"));
+  std::vector<PodGroup> sorted = groups.Sorted();
+  EXPECT_EQ(sorted.size(), PodGroups::kMaxGroups + 1);
+  size_t pods = 0, names = 0;
+  for (const PodGroup& group : sorted) {
+    pods += group.count;
+    names = std::max(names, group.pods.size());
+  }
+  EXPECT_EQ(pods, kPods);
+  EXPECT_EQ(names, PodGroups::kMaxNames);
 }
 
 }  // namespace

@@ -55,16 +55,20 @@ Async<> ReadPolicies(Client& client, const std::string& ns, NamespaceEvidence& e
 }
 
 Async<> ReadNodes(Client& client, NamespaceEvidence& evidence) {
-  auto nodes = co_await kube::List<kube::core::Node>(client, kube::ListOptions());
-  if (!nodes) {
-    Note(evidence, "nodes", nodes.error());
-    co_return kube::Ok();
+  std::vector<placement::NodeView> nodes;
+  kube::ListPages pages(client, kube::ResourceOf<kube::core::Node>::value, {}, /*protobuf=*/true);
+  while (pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (!page) {
+      Note(evidence, "nodes", page.error());
+      co_return kube::Ok();
+    }
+    for (const std::string& item : page->items) {
+      Result<placement::NodeView> view = placement::ParseNode(item);
+      if (view) nodes.push_back(std::move(*view));
+    }
   }
-  evidence.nodes.emplace();
-  for (const kube::core::Node& node : nodes->items) {
-    Result<placement::NodeView> view = placement::ParseNode(node.SerializeAsString());
-    if (view) evidence.nodes->push_back(std::move(*view));
-  }
+  evidence.nodes = std::move(nodes);
   co_return kube::Ok();
 }
 

@@ -7,6 +7,7 @@
 
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
 #include "plugin/read/kinds.h"
 
 namespace plugin {
@@ -15,12 +16,23 @@ namespace {
 using kube::Async;
 using kube::Json;
 
-// Pods are read in pages: each may have some kilobytes as JSON.
+// Objects are read one by one: each may have megabytes as JSON.
 constexpr int kPage = 100;
+// Of all subjects. Users choose how many there are.
+constexpr size_t kMaxBytes = 16 * 1024 * 1024;
 
-bool HasController(const kube::meta::ObjectMeta& metadata) {
-  return std::any_of(metadata.owner_references().begin(), metadata.owner_references().end(),
-                     [](const auto& owner) { return owner.controller(); });
+bool HasController(const Json& object) {
+  const Json& owners = kube::ListAt(object, "metadata.ownerReferences");
+  return std::any_of(owners.begin(), owners.end(),
+                     [](const Json& owner) { return kube::BoolAt(owner, "controller"); });
+}
+
+// Of an item of a list, which has no kind; nullopt if another object has created it.
+std::optional<Subject> SubjectIn(const std::string& item, const kube::Resource& kind) {
+  kube::Result<Json> object = kube::ParseJson(item);
+  if (!object || !object->is_object() || HasController(*object)) return std::nullopt;
+  (*object)["kind"] = std::string(kind.kind);
+  return SubjectOf(*object, "");
 }
 
 }  // namespace
@@ -32,21 +44,29 @@ Async<std::vector<Subject>> ReadSubjects(kube::Client& client, std::string ns,
                                       kCronJobs,          kJobs,         kube::kReplicaSets,
                                       kube::kPods};
   std::vector<Subject> subjects;
+  size_t bytes = 0;
   for (const kube::Resource& kind : kRead) {
     kube::ListOptions options{.ns = ns, .limit = kPage};
-    auto objects = co_await kube::ListObjects(client, kind, std::move(options));
-    if (kube::FailedWith(objects, kube::Code::kCancelled)) co_return objects.error();
-    if (!objects) {
-      unread.push_back({std::string(kind.plural), objects.error().message()});
-      continue;
-    }
-    for (const kube::Unstructured& object : objects->items) {
-      if (HasController(object.metadata())) continue;
-      Json body = object.body();
-      // Items of a list have no kind.
-      body["kind"] = std::string(kind.kind);
-      if (std::optional<Subject> subject = SubjectOf(body, ""))
+    kube::ListPages pages(client, kind, std::move(options), /*protobuf=*/false);
+    while (pages.more()) {
+      auto page = co_await pages.Next();
+      if (kube::FailedWith(page, kube::Code::kCancelled)) co_return page.error();
+      if (!page) {
+        unread.push_back({std::string(kind.plural), page.error().message()});
+        break;
+      }
+      for (const std::string& item : page->items) {
+        std::optional<Subject> subject = SubjectIn(item, kind);
+        if (!subject) continue;
+        bytes += subject->pod.ByteSizeLong();
+        if (bytes > kMaxBytes) {
+          unread.push_back(
+              {"more workloads",
+               "these have " + std::to_string(kMaxBytes / (1024 * 1024)) + " MiB already"});
+          co_return subjects;
+        }
         subjects.push_back(std::move(*subject));
+      }
     }
   }
   co_return subjects;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/label_selector.h"
+#include "kube/client/metadata_lists.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
@@ -58,11 +59,18 @@ Async<std::set<std::string>> ReadCreators(Client& client, const std::string& kin
   if (kind != "Deployment") co_return creators;
   kube::ListOptions options{.ns = workload.metadata().namespace_(),
                             .label_selector = std::move(selector)};
-  auto sets = co_await kube::ListObjects(client, kube::kReplicaSets, std::move(options));
-  if (!sets) co_return sets.error();
   const std::set<std::string> owners = creators;
-  for (const Unstructured& set : sets->items) {
-    if (IsOwnedBy(set.metadata(), owners)) creators.insert(set.metadata().uid());
+  kube::MetadataLists metadata(client);
+  kube::ListPages pages(metadata, kube::kReplicaSets, std::move(options), /*protobuf=*/false);
+  while (pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (!page) co_return page.error();
+    for (const std::string& item : page->items) {
+      Result<Json> set = kube::ParseJson(item);
+      if (!set) continue;
+      const kube::meta::ObjectMeta of_set = kube::MetadataFromJson(*set);
+      if (IsOwnedBy(of_set, owners)) creators.insert(of_set.uid());
+    }
   }
   co_return creators;
 }

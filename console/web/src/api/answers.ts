@@ -129,7 +129,7 @@ export interface WhyConfig extends Answer {
   namespace: string;
   name: string;
   pods: number;
-  groups: { what: string; caught: boolean; pods: string[] }[];
+  groups: { what: string; caught: boolean; count: number; pods: string[] }[]; // the first 1,000
 }
 
 export interface WhyWorkload extends Answer {

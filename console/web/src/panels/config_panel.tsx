@@ -32,7 +32,7 @@ export function ConfigPanel({ config, onClose }: ConfigPanelProps) {
 
 function ConfigAnswer({ data }: { data: WhyConfig }) {
   const caught = data.groups.reduce(
-    (sum, group) => sum + (group.caught ? group.pods.length : 0),
+    (sum, group) => sum + (group.caught ? group.count : 0),
     0,
   );
   return (
@@ -47,7 +47,7 @@ function ConfigAnswer({ data }: { data: WhyConfig }) {
               <Badge tone={group.caught ? "good" : "plain"}>
                 {group.caught ? "caught" : "missed"}
               </Badge>{" "}
-              <strong>{describeNumber(group.pods.length, "pod")}</strong> {group.what}
+              <strong>{describeNumber(group.count, "pod")}</strong> {group.what}
             </p>
             <details>
               <summary>Names</summary>

@@ -242,8 +242,8 @@ class RenderTest(unittest.TestCase):
         resources = {"limits": {"cpu": "2", "memory": "1Gi"}}
         images = {name.rpartition("/")[2]: f"mirror.example.com/{index}@sha256:0123"
                   for index, name in enumerate(self.product.images())}
-        objects = self.helm(self.product.programs_of, replicas=3, resources=resources, images=images,
-                            args=["--log-verbosity=Debug"])
+        objects = self.helm(self.product.programs_of, replicas=3, resources=resources,
+                            images=images, args=["--log-verbosity=Debug"])
         spec = objects["Deployment", self.product.namespace, self.product.deployment]["spec"]
         container = spec["template"]["spec"]["containers"][0]
         self.assertEqual(spec["replicas"], 3)

@@ -2,7 +2,6 @@
 #include "console/server/pages.h"
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "console/access/read_client.h"
@@ -147,49 +146,44 @@ void Pages::AddTo(kube::HttpsServer& server) {
 Async<HttpReply> Pages::Answer(const Route& route, HttpCall call) {
   kube::Stopwatch stopwatch(seconds_, clock_);
   Caller caller = co_await login_.Find(call);
-  if (caller.verdict.status != 200) {
-    refused_.Increment();
-    co_return OfApi(kube::FailureReply(caller.verdict.status, caller.verdict.reason));
-  }
-  std::string owner = OwnerOf(caller.verdict.user);
-  Result<kube::Slots::Lease> slot = co_await slots_.Acquire(std::move(owner));
-  std::optional<Error> failure;
   HttpReply reply;
-  if (slot) {
-    ReadLimits limits = route.limits;
-    limits.deadline = clock_.Now() + kAnswerTimeout;
-    ReadClient client(client_, clock_, std::move(caller.authorization), limits);
-    Question question{.client = client,
-                      .executor = executor_,
-                      .clock = clock_,
-                      .query = {},
-                      .body = std::move(call.body),
-                      .user = std::move(caller.verdict.user),
-                      .operator_namespace = operator_namespace_};
-    Result<Query> query = Query::Parse(call.query);
-    if (query) {
-      question.query = std::move(*query);
-      Result<std::string> text = co_await route.answer(question);
-      if (text) {
-        reply.body = std::move(*text);
-      } else {
-        failure = text.error();
-      }
-    } else {
-      failure = query.error();
-    }
-    // The text needs memory until the client has it.
-    reply.hold = std::move(*slot);
+  if (caller.verdict.status != 200) {
+    reply = kube::FailureReply(caller.verdict.status, caller.verdict.reason);
   } else {
-    failure = slot.error();
+    kube::Slots::Lease slot;
+    Result<std::string> text = co_await Ask(route, std::move(caller), std::move(call), slot);
+    if (text) {
+      // The text needs memory until the client has it.
+      reply = {.body = std::move(*text), .hold = std::move(slot)};
+    } else {
+      reply = kube::FailureReply(StatusOf(text.error()), text.error().message());
+    }
   }
-  if (!failure) {
-    answered_.Increment();
-    co_return OfApi(std::move(reply));
-  }
-  refused_.Increment();
-  HttpReply refusal = kube::FailureReply(StatusOf(*failure), failure->message());
-  co_return OfApi(std::move(refusal));
+  (reply.status == 200 ? answered_ : refused_).Increment();
+  co_return OfApi(std::move(reply));
+}
+
+Async<std::string> Pages::Ask(const Route& route, Caller caller, HttpCall call,
+                              kube::Slots::Lease& slot) {
+  std::string owner = OwnerOf(caller.verdict.user);
+  Result<kube::Slots::Lease> acquired = co_await slots_.Acquire(std::move(owner));
+  if (!acquired) co_return acquired.error();
+  slot = std::move(*acquired);
+  Result<Query> query = Query::Parse(call.query);
+  if (!query) co_return query.error();
+
+  ReadLimits limits = route.limits;
+  limits.deadline = clock_.Now() + kAnswerTimeout;
+  ReadClient client(client_, clock_, std::move(caller.authorization), limits);
+  const Question question{.client = client,
+                          .executor = executor_,
+                          .clock = clock_,
+                          .query = std::move(*query),
+                          .body = std::move(call.body),
+                          .user = std::move(caller.verdict.user),
+                          .operator_namespace = operator_namespace_};
+  Result<std::string> text = co_await route.answer(question);
+  co_return text;
 }
 
 kube::HttpsServerOptions ServerOptions(std::string address) {

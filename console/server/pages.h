@@ -11,6 +11,7 @@
 #include "console/answers/question.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/slots.h"
 #include "kube/client/client.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/http_message.h"
@@ -39,6 +40,9 @@ class Pages {
   static const Route kRoutes[];
 
   kube::Async<kube::HttpReply> Answer(const Route& route, kube::HttpCall call);
+  // The answer as JSON. `slot`: for which its memory counts.
+  kube::Async<std::string> Ask(const Route& route, Caller caller, kube::HttpCall call,
+                               kube::Slots::Lease& slot);
 
   kube::Client& client_;
   kube::Executor executor_;

@@ -22,6 +22,7 @@
 #include "kube/crypto/secret_token.h"
 #include "kube/program/program.h"
 #include "kube/server/https_server.h"
+#include "kube/server/ops_server.h"
 
 DECLARE_string(kubeconfig);
 
@@ -102,6 +103,9 @@ Result<kube::HttpsServer*> AddTlsServer(kube::Program& program, Pages& pages) {
 Async<> Serve(kube::Program& program) {
   Result<std::unique_ptr<kube::Client>> client = NewClientFromFlags(program);
   if (!client) co_return client.error();
+  // On a user's machine, nobody probes it.
+  if (FLAGS_own_credentials && gflags::GetCommandLineFlagInfoOrDie("health_address").is_default)
+    FLAGS_health_address = "127.0.0.1:0";
   Result<> started = program.StartOps(&program.metrics());
   if (!started) co_return started.error();
   if (!IsLoopback(FLAGS_address))

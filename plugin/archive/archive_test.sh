@@ -32,6 +32,8 @@ manifest=$(plugin/archive/krew_manifest.py --version 1.2.3 --uri https://example
   "$TEST_TMPDIR/kubectl-placement_linux_s390x.tar.gz")
 sum=$(sha256sum "$archive" | cut -d' ' -f1)
 check "the checksum" grep -q "sha256: $sum" <<<"$manifest"
+# krew moves what a rule matches, folders too: a second rule would find nothing.
+check "one rule moves all files" test "$(grep -A 9 files: <<<"$manifest" | grep -c from:)" = 1
 check "the architecture" grep -q "arch: s390x" <<<"$manifest"
 check "the address" grep -q \
   "uri: https://example.com/v1.2.3/kubectl-placement_linux_s390x.tar.gz" <<<"$manifest"

@@ -37,8 +37,6 @@ PLATFORM = """\
     files:
     - from: "*"
       to: .
-    - from: lib/*
-      to: lib
 """
 
 

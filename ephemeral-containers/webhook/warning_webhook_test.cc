@@ -76,8 +76,10 @@ class WarningWebhookTest : public testing::Test {
   // Sends a review; the answer may come later.
   SharedAsked Ask(std::string body, std::function<void()> release = {}) {
     auto asked = std::make_shared<Asked>();
-    kube::HttpCall call{"POST", std::string(kWarningsPath), std::move(body), "",
-                        std::move(release)};
+    kube::HttpCall call{.method = "POST",
+                        .path = std::string(kWarningsPath),
+                        .body = std::move(body),
+                        .release = std::move(release)};
     boost::asio::co_spawn(io_, webhook_.Answer(std::move(call)),
                           [asked](std::exception_ptr, kube::Result<kube::HttpReply> reply) {
                             asked->answered = true;

@@ -15,7 +15,8 @@ deploy::ManifestOptions AllOptions() {
           .images = {{"operator", "r/o:1"},
                      {"webhook", "r/w:1"},
                      {"shard", "r/s:1"},
-                     {"cluster-controller", "r/c:1"}},
+                     {"cluster-controller", "r/c:1"},
+                     {"console", "r/p:1"}},
           .components = ShippedComponents()};
 }
 

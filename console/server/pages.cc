@@ -2,6 +2,7 @@
 #include "console/server/pages.h"
 
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 #include "console/access/read_client.h"
@@ -48,8 +49,20 @@ HttpReply Guarded(HttpReply reply) {
   return reply;
 }
 
-HttpReply OfApi(HttpReply reply) {
+// As HTTP has it: "Sat, 28 Nov 2026 12:00:00 GMT".
+std::string HttpDate(kube::WallTime time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(time));
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[40];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &parts)};
+}
+
+HttpReply OfApi(HttpReply reply, kube::WallTime now) {
   reply.headers.emplace_back("Cache-Control", "no-store");
+  // The pages tell ages by this clock.
+  reply.headers.emplace_back("Date", HttpDate(now));
   return Guarded(std::move(reply));
 }
 
@@ -160,7 +173,7 @@ Async<HttpReply> Pages::Answer(const Route& route, HttpCall call) {
     }
   }
   (reply.status == 200 ? answered_ : refused_).Increment();
-  co_return OfApi(std::move(reply));
+  co_return OfApi(std::move(reply), clock_.WallNow());
 }
 
 Async<std::string> Pages::Ask(const Route& route, Caller caller, HttpCall call,

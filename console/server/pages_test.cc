@@ -24,6 +24,7 @@ using kube::Async;
 using kube::Error;
 using kube::TestClient;
 using kube::TestReply;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -108,6 +109,8 @@ TEST_F(PagesTest, AnswersAreForWhoHasLoggedIn) {
   EXPECT_EQ(reply.status, 200);
   EXPECT_THAT(reply.body, HasSubstr(R"("user":"jane")"));
   EXPECT_THAT(reply.header, HasSubstr("Cache-Control: no-store\r\n"));
+  EXPECT_THAT(reply.header, ContainsRegex("Date: [A-Z][a-z]{2}, [0-9]{2} [A-Z][a-z]{2} "
+                                          "[0-9]{4} [0-9:]{8} GMT\r\n"));
   EXPECT_EQ(Get("/api/session", "Authorization: Bearer good\r\n").status, 200);
 }
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "api/label_selector.h"
+#include "console/answers/bounded_lines.h"
 #include "plugin/pod/answer_parts.h"
 #include "plugin/pod/condition_problem.h"
 #include "plugin/read/read_configurations.h"
 #include "plugin/read/read_namespace.h"
 #include "plugin/read/read_subjects.h"
-#include "plugin/report/fair_bytes.h"
 #include "plugin/simulate/simulation_text.h"
 #include "plugin/simulate/subjects.h"
 
@@ -25,7 +25,6 @@ using kube::Result;
 
 // The budget of the specs is 2 MiB (api/pod_placement_config.h), of which each is shown in part.
 constexpr size_t kMaxBytes = 2 * 1024 * 1024;
-constexpr size_t kMaxBytesOfNamespace = kMaxBytes / 4;
 
 Json LineOf(const api::PodPlacementConfig& config) {
   Json line = {{"namespace", config.metadata().namespace_()},
@@ -55,24 +54,14 @@ Json LineOf(const api::PodPlacementConfig& config) {
 Async<std::string> AnswerConfigs(const Question& question) {
   Result<std::string> ns = question.query.Namespace();
   if (!ns) co_return ns.error();
-  plugin::FairBytes budget(
-      {.in_all = kMaxBytes, .of_namespace = ns->empty() ? kMaxBytesOfNamespace : kMaxBytes});
+  BoundedLines configs(BudgetFor(kMaxBytes, *ns));
   std::vector<plugin::Unread> unread;
   auto read = co_await plugin::ReadConfigurations(question.client, std::move(*ns), unread);
   if (!read) co_return read.error();
-  Json answer = {{"configs", Json::array()}, {"leftOut", 0}};
-  size_t left_out = 0;
-  for (const api::PodPlacementConfig& config : read->of_namespace) {
-    Json line = LineOf(config);
-    if (budget.Take(config.metadata().namespace_(), kube::DumpJson(line).size())) {
-      answer["configs"].push_back(std::move(line));
-    } else {
-      ++left_out;
-    }
-  }
-  answer["leftOut"] = left_out;
-  answer["unread"] = plugin::AsJson(unread);
-  co_return kube::DumpJson(answer);
+  for (const api::PodPlacementConfig& config : read->of_namespace)
+    configs.Add(config.metadata().namespace_(), LineOf(config));
+  const Json rest = {{"leftOut", configs.left_out()}, {"unread", plugin::AsJson(unread)}};
+  co_return WithMember(kube::DumpJson(rest), "configs", configs.Text());
 }
 
 Async<std::string> AnswerSimulate(const Question& question) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "console/answers/fleet.h"
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "console/answers/bounded_lines.h"
+#include "console/answers/each_object.h"
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_status.h"
@@ -17,7 +18,6 @@
 #include "kube/client/typed.h"
 #include "kube/types/list_at.h"
 #include "plugin/pod/answer_parts.h"
-#include "plugin/report/fair_bytes.h"
 
 namespace console {
 namespace {
@@ -28,48 +28,18 @@ using kube::Result;
 
 // Of each of the three lists.
 constexpr size_t kMaxBytes = 2 * 1024 * 1024;
-constexpr size_t kMaxBytesOfNamespace = kMaxBytes / 4;
 // Of the clusters of a Placement, for people.
 constexpr size_t kMaxSelectedShown = 20;
 // The claims of the agents: "arm64.multiarch.openshift.io".
 constexpr std::string_view kClaimSuffix = ".multiarch.openshift.io";
 
-// What is said of a list, within a budget.
-struct Lines {
-  explicit Lines(size_t of_namespace)
-      : budget({.in_all = kMaxBytes, .of_namespace = of_namespace}) {}
-  void Add(const std::string& ns, Json line) {
-    if (budget.Take(ns, kube::DumpJson(line).size())) {
-      lines.push_back(std::move(line));
-    } else {
-      ++left_out;
-    }
-  }
-
-  plugin::FairBytes budget;
-  Json lines = Json::array();
-  size_t left_out = 0;
-};
-
-using Visit = std::function<void(const Json& object)>;
-
 // Visits all objects of a kind. What may not be read is added to `unread`.
 Async<> ForEach(kube::Client& client, const kube::Resource& resource, const std::string& ns,
-                const Visit& visit, std::vector<plugin::Unread>& unread) {
+                const VisitObject& visit, std::vector<plugin::Unread>& unread) {
   kube::ListOptions options{.ns = ns};
-  kube::ListPages pages(client, resource, std::move(options), /*protobuf=*/false);
-  while (pages.more()) {
-    Result<kube::RawList> page = co_await pages.Next();
-    if (!page) {
-      if (!IsNotFound(page))
-        unread.push_back({std::string(resource.plural), page.error().message()});
-      co_return kube::Ok();
-    }
-    for (const std::string& item : page->items) {
-      Result<Json> object = kube::ParseJson(item);
-      if (object) visit(*object);
-    }
-  }
+  Result<> read = co_await ForEachObject(client, resource, std::move(options), visit);
+  if (!read && !IsNotFound(read))
+    unread.push_back({std::string(resource.plural), read.error().message()});
   co_return kube::Ok();
 }
 
@@ -172,17 +142,19 @@ Json RolloutLine(const Json& object) {
 Async<std::string> AnswerFleet(const Question& question) {
   Result<std::string> ns = question.query.Namespace();
   if (!ns) co_return ns.error();
-  const size_t of_namespace = ns->empty() ? kMaxBytesOfNamespace : kMaxBytes;
-  Lines clusters(kMaxBytes), placements(of_namespace), rollouts(of_namespace);
+  const plugin::ByteBudget budget = BudgetFor(kMaxBytes, *ns);
+  BoundedLines clusters({.in_all = kMaxBytes}), placements(budget), rollouts(budget);
   Decisions decisions;
   std::vector<plugin::Unread> unread;
 
-  const Visit add_cluster = [&](const Json& object) { clusters.Add("", ClusterLine(object)); };
-  const Visit add_decision = [&](const Json& object) { AddDecision(object, decisions); };
-  const Visit add_placement = [&](const Json& object) {
+  const VisitObject add_cluster = [&](const Json& object) {
+    clusters.Add("", ClusterLine(object));
+  };
+  const VisitObject add_decision = [&](const Json& object) { AddDecision(object, decisions); };
+  const VisitObject add_placement = [&](const Json& object) {
     placements.Add(kube::StringAt(object, "metadata.namespace"), PlacementLine(object, decisions));
   };
-  const Visit add_rollout = [&](const Json& object) {
+  const VisitObject add_rollout = [&](const Json& object) {
     rollouts.Add(kube::StringAt(object, "metadata.namespace"), RolloutLine(object));
   };
   const std::string all;
@@ -192,12 +164,11 @@ Async<std::string> AnswerFleet(const Question& question) {
   if (read) read = co_await ForEach(client, fleet::kPlacements, *ns, add_placement, unread);
   if (read) read = co_await ForEach(client, fleet::kFleetPodPlacements, *ns, add_rollout, unread);
   if (!read) co_return read.error();
-  const Json answer = {{"clusters", std::move(clusters.lines)},
-                       {"placements", std::move(placements.lines)},
-                       {"rollouts", std::move(rollouts.lines)},
-                       {"leftOut", clusters.left_out + placements.left_out + rollouts.left_out},
-                       {"unread", plugin::AsJson(unread)}};
-  co_return kube::DumpJson(answer);
+  const Json rest = {{"leftOut", clusters.left_out() + placements.left_out() + rollouts.left_out()},
+                     {"unread", plugin::AsJson(unread)}};
+  std::string answer = WithMember(kube::DumpJson(rest), "clusters", clusters.Text());
+  answer = WithMember(std::move(answer), "placements", placements.Text());
+  co_return WithMember(std::move(answer), "rollouts", rollouts.Text());
 }
 
 }  // namespace console

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "console/answers/each_object.h"
 #include "image-facts/fact_scope.h"
 #include "image-facts/image_fact.h"
 #include "image-facts/image_facts.h"
@@ -52,22 +53,16 @@ Async<std::string> AnswerImages(const Question& question) {
   size_t total = 0;
   std::vector<plugin::Unread> unread;
   kube::ListOptions options{.ns = question.operator_namespace, .limit = kObjectsOfPage};
-  kube::ListPages pages(question.client, kube::ResourceOf<image_facts::ImageFacts>::value,
-                        std::move(options), /*protobuf=*/false);
-  while (pages.more()) {
-    Result<kube::RawList> page = co_await pages.Next();
-    if (!page && !IsNotFound(page))
-      unread.push_back({"what is known of images", page.error().message()});
-    if (!page) break;
-    for (const std::string& item : page->items) {
-      Result<Json> object = kube::ParseJson(item);
-      if (!object) continue;
-      image_facts::ForEachFact(*object, [&](const image_facts::StoredFact& fact) {
-        if (fact.line.image.find(search) == std::string_view::npos) return;
-        if (total++ < kMaxImages) images.push_back(LineOf(fact));
-      });
-    }
-  }
+  const VisitObject visit = [&](const Json& object) {
+    image_facts::ForEachFact(object, [&](const image_facts::StoredFact& fact) {
+      if (fact.line.image.find(search) == std::string_view::npos) return;
+      if (total++ < kMaxImages) images.push_back(LineOf(fact));
+    });
+  };
+  constexpr kube::Resource kFacts = kube::ResourceOf<image_facts::ImageFacts>::value;
+  Result<> read = co_await ForEachObject(question.client, kFacts, std::move(options), visit);
+  if (!read && !IsNotFound(read))
+    unread.push_back({"what is known of images", read.error().message()});
   const Json answer = {
       {"images", std::move(images)}, {"total", total}, {"unread", plugin::AsJson(unread)}};
   co_return kube::DumpJson(answer);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/architecture.h"
+#include "console/answers/bounded_lines.h"
 #include "plugin/inspect/image_finder.h"
 #include "plugin/report/read_report.h"
 #include "plugin/report/report_text.h"
@@ -17,7 +18,6 @@ using kube::Result;
 
 // Of the lines of workloads; as JSON they have about twice as much.
 constexpr size_t kMaxBytes = 4 * 1024 * 1024;
-constexpr size_t kMaxBytesOfNamespace = kMaxBytes / 4;
 
 }  // namespace
 
@@ -32,15 +32,13 @@ Async<std::string> AnswerReport(const Question& question) {
       question.client, question.executor, question.clock,
       {.operator_namespace = question.operator_namespace, .asks_registries = false});
   const bool only_sums = question.query.Get("only") == "sums";
-  const size_t in_all = only_sums ? 0 : kMaxBytes;
-  const size_t of_namespace = ns->empty() ? kMaxBytesOfNamespace : kMaxBytes;
-  plugin::ReportQuestion asked{
-      .ns = std::move(*ns),
-      .label_selector = question.query.Get("selector"),
-      .operator_namespace = question.operator_namespace,
-      .options = {.architecture = std::move(architecture),
-                  .owner_key = question.query.Get("owner"),
-                  .budget = {.in_all = in_all, .of_namespace = of_namespace}}};
+  const plugin::ByteBudget budget = BudgetFor(only_sums ? 0 : kMaxBytes, *ns);
+  plugin::ReportQuestion asked{.ns = std::move(*ns),
+                               .label_selector = question.query.Get("selector"),
+                               .operator_namespace = question.operator_namespace,
+                               .options = {.architecture = std::move(architecture),
+                                           .owner_key = question.query.Get("owner"),
+                                           .budget = budget}};
   Result<plugin::Report> report =
       co_await plugin::ReadReport(question.client, finder, std::move(asked));
   if (!report) co_return report.error();

@@ -6,13 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "console/answers/bounded_lines.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "plugin/pod/answer_parts.h"
 #include "plugin/pod/cause.h"
 #include "plugin/pod/surroundings.h"
 #include "plugin/read/read_configurations.h"
-#include "plugin/report/fair_bytes.h"
 
 namespace console {
 namespace {
@@ -23,7 +23,6 @@ using kube::Result;
 
 // What the largest page of a list has, 5,000 pods, with usual names.
 constexpr size_t kMaxBytes = 4 * 1024 * 1024;
-constexpr size_t kMaxBytesOfNamespace = kMaxBytes / 4;
 // Of a text that contains what others wrote, such as an error of a registry.
 constexpr size_t kMaxText = 512;
 constexpr char kWithoutNode[] = "status.phase=Pending,spec.nodeName=";
@@ -52,8 +51,7 @@ Json LineOf(const kube::core::Pod& pod, plugin::Cause cause) {
 Async<std::string> AnswerWaiting(const Question& question) {
   Result<std::string> ns = question.query.Namespace();
   if (!ns) co_return ns.error();
-  plugin::FairBytes budget(
-      {.in_all = kMaxBytes, .of_namespace = ns->empty() ? kMaxBytesOfNamespace : kMaxBytes});
+  BoundedLines pods(BudgetFor(kMaxBytes, *ns));
   std::vector<plugin::Unread> unread;
   std::string of = *ns;
   auto configurations = co_await plugin::ReadConfigurations(question.client, std::move(of), unread);
@@ -63,8 +61,6 @@ Async<std::string> AnswerWaiting(const Question& question) {
                                      .configs = std::move(configurations->of_namespace)});
 
   const kube::WallTime now = question.clock.WallNow();
-  size_t left_out = 0;
-  std::string lines;
   kube::ListOptions options{.ns = std::move(*ns), .field_selector = kWithoutNode};
   kube::ListPages pages(question.client, kube::kPods, std::move(options), /*protobuf=*/true);
   while (pages.more()) {
@@ -76,20 +72,13 @@ Async<std::string> AnswerWaiting(const Question& question) {
       const std::string& of_pod = pod->metadata().namespace_();
       const plugin::PodEvidence evidence{
           .now = now, .pod = *pod, .around = surroundings.Of(of_pod)};
-      const std::string line = kube::DumpJson(LineOf(*pod, plugin::FindCause(evidence)));
-      if (!budget.Take(of_pod, line.size())) {
-        ++left_out;
-        continue;
-      }
-      lines += (lines.empty() ? "" : ",") + line;
+      pods.Add(of_pod, LineOf(*pod, plugin::FindCause(evidence)));
     }
   }
-  const Json rest = {
-      {"now", kube::FormatTime(now)}, {"leftOut", left_out}, {"unread", plugin::AsJson(unread)}};
-  std::string answer = kube::DumpJson(rest);
-  answer.pop_back();
-  answer += ",\"pods\":[" + lines + "]}";
-  co_return answer;
+  const Json rest = {{"now", kube::FormatTime(now)},
+                     {"leftOut", pods.left_out()},
+                     {"unread", plugin::AsJson(unread)}};
+  co_return WithMember(kube::DumpJson(rest), "pods", pods.Text());
 }
 
 }  // namespace console

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "console/answers/each_object.h"
 #include "console/answers/fleet.h"
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
@@ -44,20 +45,12 @@ template <class T>
 Async<> Read(kube::Client& client, const kube::Resource& resource, const std::string& ns,
              fleet::FleetStore& store, std::vector<plugin::Unread>& unread) {
   kube::ListOptions options{.ns = ns};
-  kube::ListPages pages(client, resource, std::move(options), /*protobuf=*/false);
-  while (pages.more()) {
-    Result<kube::RawList> page = co_await pages.Next();
-    if (!page) {
-      unread.push_back({std::string(resource.plural), page.error().message()});
-      co_return kube::Ok();
-    }
-    for (const std::string& item : page->items) {
-      Result<Json> object = kube::ParseJson(item);
-      if (!object) continue;
-      auto parsed = T::FromJson(*object);
-      if (parsed) store.Put(std::move(*parsed));
-    }
-  }
+  const VisitObject put = [&](const Json& object) {
+    auto parsed = T::FromJson(object);
+    if (parsed) store.Put(std::move(*parsed));
+  };
+  Result<> read = co_await ForEachObject(client, resource, std::move(options), put);
+  if (!read) unread.push_back({std::string(resource.plural), read.error().message()});
   co_return kube::Ok();
 }
 

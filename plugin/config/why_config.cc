@@ -68,20 +68,19 @@ std::string WhyNothing(const Pod& pod, const api::PodPlacementConfig& config,
 }  // namespace
 
 PodGroups::PodGroups(std::string config, std::shared_ptr<NamespaceEvidence> around)
-    : config_(std::move(config)), around_(std::move(around)) {}
+    : name_(std::move(config)), around_(std::move(around)), config_(FindConfig(*around_, name_)) {}
 
 void PodGroups::Add(const Pod& pod) {
   ++pods_;
-  const api::PodPlacementConfig* config = FindConfig(*around_, config_);
-  if (config == nullptr) return;
+  if (config_ == nullptr) return;
   bool caught = false;
-  std::string what = PreferencesOf(pod, config_, caught);
+  std::string what = PreferencesOf(pod, name_, caught);
   if (what.empty()) {
     PodEvidence one{.now = {}, .pod = pod, .around = around_};
     std::vector<ConfigLine> lines = DescribeConfigs(one);
     auto line = std::find_if(lines.begin(), lines.end(),
-                             [&](const ConfigLine& other) { return other.name == config_; });
-    what = line == lines.end() || line->selects ? WhyNothing(pod, *config, *around_)
+                             [&](const ConfigLine& other) { return other.name == name_; });
+    what = line == lines.end() || line->selects ? WhyNothing(pod, *config_, *around_)
                                                 : "are not selected: " + line->text;
   }
   if (!groups_.contains(what) && groups_.size() >= kMaxGroups) what = "are in none of these groups";

@@ -40,8 +40,9 @@ class PodGroups {
   std::vector<PodGroup> Sorted() const;
 
  private:
-  std::string config_;
+  std::string name_;
   std::shared_ptr<NamespaceEvidence> around_;
+  const api::PodPlacementConfig* config_;  // in around_; nullptr if it has none
   size_t pods_ = 0;
   std::map<std::string, PodGroup> groups_;  // by `what`
 };

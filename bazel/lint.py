@@ -72,6 +72,9 @@ ALLOWED = {
         "kube", "api", "placement", "inspection", "cluster-controller", "operator", "webhook",
         "deploy"
     },
+    "exec-format": {
+        "kube", "api", "placement", "inspection", "cluster-controller", "operator"
+    },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
     "plugin": {

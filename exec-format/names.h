@@ -14,4 +14,9 @@ inline constexpr std::string_view kTrue = "true";
 // The reason of the pod's event.
 inline constexpr std::string_view kReasonExecFormatError = "ExecFormatError";
 
+// The program on each node: its DaemonSet, ServiceAccount and container.
+inline constexpr std::string_view kMonitorName = "exec-format-error-monitor";
+// The reason of its pod's event where the kernel does not let it see anything.
+inline constexpr std::string_view kReasonNotMonitored = "ExecFormatErrorsNotMonitored";
+
 }  // namespace exec_format

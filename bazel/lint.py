@@ -91,7 +91,7 @@ MAIN_ALLOWED = {
     "cluster-controller": {
         "scheduling-policies", "templates", "ephemeral-containers", "image-facts"
     },
-    "operator": {"scheduling-policies", "ephemeral-containers", "image-facts"},
+    "operator": {"scheduling-policies", "ephemeral-containers", "exec-format", "image-facts"},
     "webhook": {"scheduling-policies", "image-facts"},
 }
 

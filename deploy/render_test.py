@@ -68,7 +68,8 @@ def fleet(name, **options):
 
 PRODUCTS = {product.name: product for product in (
     Product("operator", namespace="openshift-multiarch-tuning-operator",
-            programs=["operator", "webhook", "shard", "cluster-controller", "console"],
+            programs=["operator", "webhook", "shard", "cluster-controller", "console",
+                      "exec-format/monitor"],
             manifests="operator/manifests",
             trees=["api/crds", "image-facts/crds", "scheduling-policies/crds"],
             tool="operator/deploy/deploy", chart="operator/helm/multiarch-tuning-operator.tgz",

@@ -4,7 +4,7 @@
 # deploy_operator: builds the images of this tree and deploys them on the running cluster. Source it
 # at the root of the repository.
 
-readonly IMAGES=(operator webhook shard cluster-controller console)
+readonly IMAGES=(operator webhook shard cluster-controller console exec-format/monitor)
 readonly FLEET_IMAGES=(fleet/hub fleet/agent)
 
 # The images loaded on this cluster, one NAME:TAG per line. Deleted with the cluster.

@@ -16,6 +16,8 @@ inline constexpr std::string_view kReasonExecFormatError = "ExecFormatError";
 
 // The program on each node: its DaemonSet, ServiceAccount and container.
 inline constexpr std::string_view kMonitorName = "exec-format-error-monitor";
+// Their namespace, which the operator creates.
+inline constexpr std::string_view kMonitorNamespace = "openshift-multiarch-exec-format-errors";
 // The reason of its pod's event where the kernel does not let it see anything.
 inline constexpr std::string_view kReasonNotMonitored = "ExecFormatErrorsNotMonitored";
 

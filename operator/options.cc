@@ -29,6 +29,8 @@ DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
 DEFINE_string(webhook_image, "", "Image of the webhooks. Required.");
 DEFINE_string(shard_image, "", "Image of the shards' controllers. Required.");
 DEFINE_string(controller_image, "", "Image of the cluster controller. Required.");
+DEFINE_string(monitor_image, "",
+              "Image of the monitor of exec format errors, for the plugin execFormatErrorMonitor.");
 DEFINE_string(operand_architectures, OPERATOR_ARCHITECTURE,
               "Architectures of these images, comma separated GOARCH names.");
 DEFINE_string(image_pull_secrets, "",
@@ -95,6 +97,7 @@ Result<OperatorOptions> OptionsFromFlags() {
                           .webhook_image = FLAGS_webhook_image,
                           .shard_image = FLAGS_shard_image,
                           .controller_image = FLAGS_controller_image,
+                          .monitor_image = FLAGS_monitor_image,
                           .architectures = kube::SplitAtCommas(FLAGS_operand_architectures),
                           .image_pull_secrets = kube::SplitAtCommas(FLAGS_image_pull_secrets)};
   if (operands.ns.empty()) return Error::Invalid("--namespace is required");

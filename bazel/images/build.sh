@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-all="cluster-controller console operator shard webhook fleet/hub fleet/agent"
+all="cluster-controller console exec-format/monitor operator shard webhook fleet/hub fleet/agent"
 read -r -a programs <<<"${PROGRAMS:-$all}"
 if [[ $# -eq 0 ]]; then set -- arm64 ppc64le s390x; fi
 

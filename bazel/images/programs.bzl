@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The images of the programs, for targets that name or copy all of them."""
 
-_OPERATOR = ["cluster-controller", "console", "operator", "shard", "webhook"]
+_OPERATOR = ["cluster-controller", "console", "exec-format/monitor", "operator", "shard", "webhook"]
 _FLEET = ["fleet/agent", "fleet/hub"]
 
 # image: for nodes of this machine's architecture; index: for a registry.

@@ -12,7 +12,7 @@
 namespace operator_ {
 
 // As deploy::LoadManifests(). The images: "operator", "webhook", "shard",
-// "cluster-controller", "console".
+// "cluster-controller", "console", "exec-format-monitor".
 kube::Result<std::vector<kube::Unstructured>> LoadManifests(const deploy::ManifestOptions& options);
 
 // The names of all components in operator/manifests/components/, sorted.

@@ -16,7 +16,8 @@ deploy::ManifestOptions AllOptions() {
                      {"webhook", "r/w:1"},
                      {"shard", "r/s:1"},
                      {"cluster-controller", "r/c:1"},
-                     {"console", "r/p:1"}},
+                     {"console", "r/p:1"},
+                     {"exec-format-monitor", "r/m:1"}},
           .components = ShippedComponents()};
 }
 

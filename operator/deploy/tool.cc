@@ -49,7 +49,8 @@ Result<std::vector<kube::Unstructured>> ManifestsFromFlags(const DeployTool& too
       deploy::AddComponent(component, options.components);
   }
   Result<deploy::BuiltImages> built = deploy::FindImages(
-      {"operator", "webhook", "shard", "cluster-controller", "console"}, FLAGS_registry);
+      {"operator", "webhook", "shard", "cluster-controller", "console", "exec-format/monitor"},
+      FLAGS_registry);
   if (!built) return built.error();
   options.images = std::move(built->images);
   if (built->all_architectures)

@@ -24,6 +24,8 @@ struct OperandOptions {
   std::string webhook_image;
   std::string shard_image;
   std::string controller_image;
+  // "" if the plugin execFormatErrorMonitor is not installed.
+  std::string monitor_image = {};
   // GOARCH names of the architectures that these images run on.
   std::vector<std::string> architectures;
   // Validity of the certificates of all webhooks.

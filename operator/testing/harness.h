@@ -54,6 +54,7 @@ class Harness {
                         .webhook_image = "r.io/webhook:" + tag,
                         .shard_image = "r.io/shard:" + tag,
                         .controller_image = "r.io/controller:" + tag,
+                        .monitor_image = "r.io/monitor:" + tag,
                         .architectures = {"amd64"}};
     options.upgrades.at_a_time = shard_upgrades;
     options.operand_metrics = &operand_metrics_;

@@ -33,11 +33,6 @@
 
 namespace api {
 
-// A warning of the validating webhook and the message of a condition.
-inline constexpr std::string_view kExecFormatErrorMonitorUnsupported =
-    "plugins.execFormatErrorMonitor is enabled but not supported: exec format errors are not "
-    "reported";
-
 inline constexpr std::chrono::seconds kDefaultShardTakeoverAfter{30};
 inline constexpr std::chrono::seconds kDefaultInspectionRetryPeriod{60};
 inline constexpr Period kClusterConfigPeriods{.low = std::chrono::seconds(5),
@@ -46,7 +41,7 @@ inline constexpr Period kClusterConfigPeriods{.low = std::chrono::seconds(5),
 inline constexpr std::array<std::string_view, 4> kLogVerbosities = {"Normal", "Debug", "Trace",
                                                                     "TraceAll"};
 
-// Accepted for objects of the Go operator; not supported.
+// Tells the owners of pods of files that are not for the node (exec-format/).
 struct ExecFormatErrorMonitor {
   bool enabled = false;
 
@@ -219,7 +214,7 @@ class ClusterPodPlacementConfig {
   bool WantsAmd64Levels() const;
   // True if the plugin ephemeralContainerWarnings is enabled.
   bool WantsEphemeralContainerWarnings() const;
-  // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
+  // True if the plugin execFormatErrorMonitor is enabled.
   bool WantsExecFormatErrorMonitor() const;
 
   ClusterPodPlacementConfigSpec spec;

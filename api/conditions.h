@@ -26,9 +26,6 @@ inline constexpr std::string_view kControllerNotRolledOut = "PodPlacementControl
 inline constexpr std::string_view kWebhookNotRolledOut = "PodPlacementWebhookNotRolledOut";
 inline constexpr std::string_view kMutatingWebhookConfigurationNotAvailable =
     "MutatingWebhookConfigurationNotAvailable";
-// The ClusterPodPlacementConfig has this condition only while the plugin is enabled.
-inline constexpr std::string_view kExecFormatErrorMonitorSupported =
-    "ExecFormatErrorMonitorSupported";
 
 // The ClusterPodPlacementConfig has this condition only while a provider is to issue certificates.
 // Its reasons begin with the provider's name.

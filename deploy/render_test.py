@@ -382,7 +382,7 @@ class BundleTest(unittest.TestCase):
 
     def test_related_images(self):
         self.assertEqual({entry["name"] for entry in self.csv["spec"]["relatedImages"]},
-                         {"operator", "webhook", "shard", "controller"})
+                         {"operator", "webhook", "shard", "controller", "monitor"})
 
     def test_the_suggested_namespace_is_that_of_the_manifests(self):
         annotations = self.csv["metadata"]["annotations"]

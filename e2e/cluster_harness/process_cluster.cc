@@ -34,7 +34,17 @@ std::string ImageOf(const std::string& program, Release release) {
   return "integration.test/pod-placement/" + program + ":" + ProcessCluster::TagOf(release);
 }
 
-constexpr const char* kPrograms[] = {"operator", "webhook", "shard", "cluster-controller"};
+struct ShippedProgram {
+  const char* name;
+  const char* path;  // in the runfiles
+  bool old = true;   // the old release has it, too
+};
+constexpr ShippedProgram kPrograms[] = {
+    {"operator", "operator/operator"},
+    {"webhook", "webhook/webhook"},
+    {"shard", "shard/shard"},
+    {"cluster-controller", "cluster-controller/cluster-controller"},
+    {"exec-format-monitor", "exec-format/monitor/monitor", /*old=*/false}};
 
 // "" for that of this source tree.
 std::string OldPrograms() {
@@ -46,10 +56,10 @@ std::map<std::string, std::string> Programs() {
   std::map<std::string, std::string> programs;
   // Paths in the runfiles, which are the working directory of a test.
   std::string old = OldPrograms().empty() ? "e2e/old_release" : OldPrograms();
-  for (const char* program : kPrograms) {
-    std::string name = program;
-    programs[name] = name + "/" + name;
-    programs[name + ":" + ProcessCluster::TagOf(Release::kOld)] = old + "/" + name;
+  for (const ShippedProgram& program : kPrograms) {
+    std::string name = program.name;
+    programs[name] = program.path;
+    if (program.old) programs[name + ":" + ProcessCluster::TagOf(Release::kOld)] = old + "/" + name;
   }
   return programs;
 }
@@ -151,7 +161,8 @@ Result<std::vector<kube::Unstructured>> ProcessCluster::Manifests(Release releas
   if (release == Release::kOld && !OldPrograms().empty())
     return ReadManifests(OldPrograms() + "/install.yaml");
   deploy::ManifestOptions manifests{.ns = operator_namespace(), .images = {}, .components = {}};
-  for (const char* name : kPrograms) manifests.images[name] = ImageOf(name, release);
+  for (const ShippedProgram& program : kPrograms)
+    manifests.images[program.name] = ImageOf(program.name, release);
   return operator_::LoadManifests(manifests);
 }
 

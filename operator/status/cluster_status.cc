@@ -11,6 +11,7 @@ namespace operator_ {
 namespace {
 
 // The reason of conditions about the webhook where there is none.
+constexpr char kExecFormatErrorMonitorSupported[] = "ExecFormatErrorMonitorSupported";
 constexpr char kGatedByPolicy[] = "GatedByPolicy";
 
 constexpr char kCallsArrive[] = "the API server calls the webhook";
@@ -135,14 +136,10 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
                     [&](const api::Condition& present) { return present.type == condition.type; });
     }
   }
-  if (config.WantsExecFormatErrorMonitor()) {
-    set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",
-        std::string(api::kExecFormatErrorMonitorUnsupported));
-  } else {
-    std::erase_if(status.conditions, [](const api::Condition& condition) {
-      return condition.type == api::kExecFormatErrorMonitorSupported;
-    });
-  }
+  // Of versions up to 0.2, which had no monitor.
+  std::erase_if(status.conditions, [](const api::Condition& condition) {
+    return condition.type == kExecFormatErrorMonitorSupported;
+  });
   return status;
 }
 

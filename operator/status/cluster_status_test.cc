@@ -154,20 +154,12 @@ TEST(ClusterStatusTest, DeletionReportsWhatItWaitsFor) {
   EXPECT_EQ(api::FindCondition(status.conditions, api::kDeprovisioning)->message, "3 pods");
 }
 
-TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsReportedAsUnsupportedWhileItIsEnabled) {
+TEST(ClusterStatusTest, AConditionOfAnOlderVersionIsRemoved) {
   api::ClusterPodPlacementConfig config;
-  config.spec.plugins = api::ClusterPlugins{.exec_format_error_monitor =
-                                                api::ExecFormatErrorMonitor{.enabled = true}};
+  config.status.conditions.push_back(
+      {.type = "ExecFormatErrorMonitorSupported", .status = "False", .reason = "NotSupported"});
   config.status = ClusterStatus(config, Running(), kNow);
-  const api::Condition* condition =
-      api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
-  ASSERT_NE(condition, nullptr);
-  EXPECT_EQ(condition->status, "False");
-  EXPECT_NE(condition->message.find("not supported"), std::string::npos);
-  EXPECT_FALSE(api::IsTrue(config.status.conditions, api::kDegraded));
-  config.spec.plugins->exec_format_error_monitor->enabled = false;
-  config.status = ClusterStatus(config, Running(), kNow);
-  EXPECT_EQ(api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported),
+  EXPECT_EQ(api::FindCondition(config.status.conditions, "ExecFormatErrorMonitorSupported"),
             nullptr);
 }
 

@@ -121,9 +121,7 @@ AdmissionResponse WarnOfUnknownArchitectures(AdmissionResponse answer, const T& 
 AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::FieldErrors& errors) {
   AdmissionResponse answer = Answer(errors);
   if (!answer.allowed()) return answer;
-  answer = WarnOfUnknownArchitectures(std::move(answer), config);
-  if (!config.WantsExecFormatErrorMonitor()) return answer;
-  return std::move(answer).Warn(std::string(api::kExecFormatErrorMonitorUnsupported));
+  return WarnOfUnknownArchitectures(std::move(answer), config);
 }
 
 // The first PodPlacementConfigs of all namespaces that exist.

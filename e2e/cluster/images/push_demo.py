@@ -81,9 +81,19 @@ def program_for(architecture, program):
 
 def single(program, architecture, kind=oci.OCI):
     """The manifest of an image for one architecture."""
-    layer = oci.layer([(program_for(architecture, program), "/pause")], kind=kind)
+    return of_file(program_for(architecture, program), architecture, kind)
+
+
+def of_file(content, architecture, kind=oci.OCI):
+    """The manifest of an image for one architecture whose entrypoint is this file."""
+    layer = oci.layer([(content, "/pause")], kind=kind)
     config = oci.config(layer, architecture, ["/pause"], USER, kind)
     return oci.manifest(config, [layer], kind)
+
+
+def wrong(files):
+    """An index of images whose entrypoint is the file of their architecture in `files`."""
+    return oci.index([(of_file(content, name), PLATFORMS[name]) for name, content in files.items()])
 
 
 def attestation(subject):
@@ -124,6 +134,12 @@ def demo_images(program):
         "demo/arm64": single(program, "arm64", oci.DOCKER),
         "demo/ppc64le": single(program, "ppc64le"),
         "demo/s390x": single(program, "s390x"),
+        # Its index is wrong: for amd64, it has a program for arm64.
+        "demo/wrong-program": wrong({"amd64": program_for("arm64", program),
+                                     "arm64": program_for("arm64", program)}),
+        # No program for any architecture.
+        "demo/no-program": wrong({name: b"echo without an interpreter\n" for name in PLATFORMS}),
+        "demo/empty": wrong({name: b"" for name in PLATFORMS}),
     }
 
 

@@ -10,6 +10,7 @@
 // fs/binfmt_elf.c and fs/binfmt_script.c, which decide what runs.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,7 +38,7 @@ struct ElfFormat {
   // The dynamic loader; "" for a static program, and where it is not in the given bytes.
   std::string interpreter;
 
-  friend bool operator==(const ElfFormat&, const ElfFormat&) = default;
+  friend auto operator<=>(const ElfFormat&, const ElfFormat&) = default;
 };
 
 struct BinaryFormat {
@@ -56,7 +57,7 @@ struct BinaryFormat {
   std::string argument;     // kScript: the rest of the line; may be ""
   std::string problem;      // kBadElf, and kOther for a #! line that no kernel accepts
 
-  friend bool operator==(const BinaryFormat&, const BinaryFormat&) = default;
+  friend auto operator<=>(const BinaryFormat&, const BinaryFormat&) = default;
 };
 
 // `head`: the first bytes of a file. `file_size`: of the whole file, if it is known.

@@ -250,30 +250,6 @@ class Reader {
 
 }  // namespace
 
-std::string_view Describe(FileOutcome outcome) {
-  switch (outcome) {
-    case FileOutcome::kFound:
-      return "found";
-    case FileOutcome::kNoCommand:
-      return "no command";
-    case FileOutcome::kNotFound:
-      return "not found in any layer";
-    case FileOutcome::kHidden:
-      return "removed by a layer above";
-    case FileOutcome::kLinkLoop:
-      return "too many symbolic links";
-    case FileOutcome::kNotExecutable:
-      return "not an executable file";
-    case FileOutcome::kTooManyInterpreters:
-      return "too many interpreters of interpreters";
-    case FileOutcome::kTooManyBytes:
-      return "not read: the layer is too large";
-    case FileOutcome::kUnsupportedLayer:
-      return "not read: the layer is of an unsupported type";
-  }
-  return "unknown";
-}
-
 Async<ImageFile> ReadImageFile(RegistryClient& client, const Repository& repository,
                                std::string digest, WantedPlatform platform, FileQuestion question,
                                ImageFileLimits limits, kube::TimePoint deadline) {

@@ -78,8 +78,8 @@ ALLOWED = {
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},
     "plugin": {
-        "kube", "api", "placement", "deploy", "inspection", "image-facts", "cluster-controller",
-        "webhook", "scheduling-policies"
+        "kube", "api", "placement", "deploy", "inspection", "exec-format", "image-facts",
+        "cluster-controller", "webhook", "scheduling-policies"
     },
     "console": {"kube", "api", "fleet", "image-facts", "plugin"},
     "examples": {"kube"},

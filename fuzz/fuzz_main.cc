@@ -9,6 +9,7 @@
 
 #include "console/fuzz/console_targets.h"
 #include "ephemeral-containers/fuzz/warning_targets.h"
+#include "exec-format/fuzz/exec_format_targets.h"
 #include "fuzz/fuzz_targets.h"
 #include "image-facts/fuzz/fact_targets.h"
 #include "plugin/fuzz/plugin_targets.h"
@@ -45,11 +46,12 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     std::string_view argument = (*argv)[i];
     if (!argument.starts_with(kFlag)) continue;
     for (const auto& targets : {
-             policy::PolicyTargets(),      // scheduling-policies/
-             image_facts::FactTargets(),   // image-facts/
-             ephemeral::WarningTargets(),  // ephemeral-containers/
-             plugin::PluginTargets(),      // plugin/
-             console::ConsoleTargets(),    // console/
+             policy::PolicyTargets(),           // scheduling-policies/
+             image_facts::FactTargets(),        // image-facts/
+             exec_format::ExecFormatTargets(),  // exec-format/
+             ephemeral::WarningTargets(),       // ephemeral-containers/
+             plugin::PluginTargets(),           // plugin/
+             console::ConsoleTargets(),         // console/
              fuzz::InspectionTargets(),
              fuzz::ApiTargets(),
              fuzz::FleetTargets(),

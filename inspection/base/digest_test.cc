@@ -24,5 +24,21 @@ TEST(DigestTest, VerifyAcceptsOnlyTheRightContent) {
                          kube::Code::kInvalid));
 }
 
+TEST(DigestTest, InPieces) {
+  for (const char* wanted : {kSha256, kSha512}) {
+    DigestVerifier verifier(wanted);
+    verifier.Add("a");
+    verifier.Add("");
+    verifier.Add("bc");
+    EXPECT_TRUE(verifier.Verify());
+    DigestVerifier other(wanted);
+    other.Add("ab");
+    EXPECT_TRUE(FailedWith(other.Verify(), kube::Code::kInvalid));
+  }
+  DigestVerifier unknown("md5:900150983cd24fb0d6963f7d28e17f72");
+  unknown.Add("abc");
+  EXPECT_TRUE(FailedWith(unknown.Verify(), kube::Code::kInvalid));
+}
+
 }  // namespace
 }  // namespace inspection

@@ -29,6 +29,8 @@ inline constexpr std::chrono::milliseconds kProbeInterval{5'000};
 // One HTTP call to a registry or token server: registry/fetcher.h, registry/transport.cc.
 
 inline constexpr std::chrono::milliseconds kCallTimeout{15'000};  // one attempt
+// One attempt at a range of a blob, which may be 4 MiB.
+inline constexpr std::chrono::milliseconds kBlobRangeTimeout{60'000};
 inline constexpr int kCallAttempts = 3;  // for 429, 5xx and broken connections
 inline constexpr std::chrono::milliseconds kCallBackoff{200};  // doubles with every attempt
 inline constexpr std::chrono::seconds kMaxRetryAfter{3'600};

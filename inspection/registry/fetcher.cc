@@ -155,9 +155,10 @@ Async<HttpResponse> Fetcher::CallWithRetries(const FetchRequest& request,
                         request.origin_headers.end());
     if (!request.authorization.empty())
       http.headers.emplace_back("Authorization", request.authorization);
-    http.timeout =
-        std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
+    http.timeout = std::min(std::max(options_.call_timeout, request.call_timeout),
+                            std::chrono::ceil<std::chrono::milliseconds>(left));
     http.max_body_bytes = request.max_body_bytes;
+    http.body_sink = request.body_sink;
     Result<HttpResponse> response =
         co_await transport_.Call(request.url, std::move(http), request.insecure, referrer);
     // A large error body is dropped before any wait: it holds a slot of large_bodies, for which the

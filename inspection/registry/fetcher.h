@@ -39,9 +39,13 @@ struct FetchRequest {
   std::string authorization;
   kube::HttpHeaders origin_headers;
   size_t max_body_bytes = 4u << 20;
+  // As in HttpRequest.
+  kube::BodySink* body_sink = nullptr;
   // Accepts any certificate, and redirects from HTTPS to HTTP.
   bool insecure = false;
   kube::TimePoint deadline;
+  // Raises FetchOptions::call_timeout for this request.
+  std::chrono::milliseconds call_timeout{0};
   // Lowers FetchOptions::attempts for this request.
   int max_attempts = 100;
   // Set once the origin of `url` has answered. Not owned; may be null.

@@ -6,6 +6,7 @@
 #include "inspection/base/digest.h"
 #include "inspection/base/manifest.h"
 #include "inspection/base/reference.h"
+#include "inspection/base/timing.h"
 #include "kube/base/percent.h"
 #include "kube/http/no_connection.h"
 #include "kube/types/list_at.h"
@@ -43,7 +44,48 @@ bool DeniesAccess(const HttpResponse& response) {
   return response.status == 401 || response.status == 403;
 }
 
-bool Succeeded(const Result<HttpResponse>& response) { return response && response->status == 200; }
+bool Succeeded(const Result<HttpResponse>& response) {
+  return response && (response->status == 200 || response->status == 206);
+}
+
+// The pieces of one range, from however many responses it takes.
+class RangeSink final : public kube::BodySink {
+ public:
+  RangeSink(uint64_t offset, uint64_t length, RegistryClient::ReceivePiece receive)
+      : first_(offset), next_(offset), end_(offset + length), receive_(std::move(receive)) {}
+
+  // BodySink
+  bool Begin(const HttpResponse& header) override {
+    if (header.status != 200 && header.status != 206) return false;
+    is_whole_ = header.status == 200;
+    at_ = is_whole_ ? 0 : first_;
+    const std::string_view sent = header.Header("Content-Range");
+    const std::string wanted = "bytes " + std::to_string(first_) + "-";
+    is_other_range_ = !is_whole_ && !sent.empty() && !sent.starts_with(wanted);
+    return true;
+  }
+  bool Add(std::string_view piece) override {
+    if (is_other_range_) return false;
+    // What was received before, in a response that broke, or is before the range.
+    const uint64_t skipped = std::min<uint64_t>(next_ - at_, piece.size());
+    at_ += piece.size();
+    piece.remove_prefix(skipped);
+    if (!is_whole_) piece = piece.substr(0, end_ - next_);
+    if (piece.empty()) return next_ < end_ || is_whole_;
+    next_ += piece.size();
+    // True at the end of the range as well: a body that ends there leaves its connection usable.
+    return receive_(piece);
+  }
+
+  uint64_t received() const { return next_ - first_; }
+  bool is_other_range() const { return is_other_range_; }
+
+ private:
+  uint64_t first_, next_, end_;
+  uint64_t at_ = 0;  // of the next byte of the response
+  bool is_whole_ = false, is_other_range_ = false;
+  RegistryClient::ReceivePiece receive_;
+};
 
 // Other credentials would not help: the registry does not answer, is busy or fails.
 bool IsDown(const Result<HttpResponse>& response) {
@@ -132,6 +174,9 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
                        .deadline = call.deadline,
                        .max_attempts = call.max_attempts};
   request.answered = call.answered;
+  request.body_sink = call.body_sink;
+  request.call_timeout = call.call_timeout;
+  if (!call.range.empty()) request.headers.emplace_back("Range", call.range);
   request.origin_headers = repository.source.host.headers;
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
   std::optional<Referrer> none;
@@ -298,9 +343,10 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   }
   Record(circuits, {.started = started, .answered = answered, .response = response});
   if (!response) co_return response.error().Prefix(about);
-  if (response->status == 200) co_return response;
+  if (Succeeded(response)) co_return response;
 
   int status = response->status < 400 ? 500 : response->status;
+  if (status == 416) status = 400;  // a range beyond the end
   Error error = Error::FromHttpStatus(
       status, "", about + ": " + DescribeStatus(response->status, response->body));
   std::optional<std::chrono::seconds> wait = RetryAfter(*response);
@@ -384,6 +430,23 @@ Async<Document> RegistryClient::Blob(const Repository& repository, std::string d
   document.body_lease = std::move(response->body_lease);
   document.digest = std::move(digest);
   co_return document;
+}
+
+Async<uint64_t> RegistryClient::BlobRange(const Repository& repository, std::string digest,
+                                          uint64_t offset, uint64_t length, ReceivePiece receive,
+                                          TimePoint deadline) {
+  if (length == 0) co_return 0;
+  RangeSink sink(offset, length, std::move(receive));
+  Call call{.method = "GET", .path = "blobs/" + digest, .accept = "", .deadline = deadline};
+  call.body_sink = &sink;
+  call.call_timeout = kBlobRangeTimeout;
+  call.range = "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + length - 1);
+  Result<HttpResponse> response = co_await Get(repository, std::move(call));
+  if (!response) co_return response.error();
+  if (sink.is_other_range())
+    co_return Error::Invalid("registry " + repository.source.registry +
+                             ": another range of the blob than the requested one");
+  co_return sink.received();
 }
 
 }  // namespace inspection

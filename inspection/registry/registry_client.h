@@ -14,8 +14,12 @@
 // Source: OCI Distribution Spec 1.1.
 #pragma once
 
+#include <chrono>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "inspection/config/credentials.h"
@@ -28,6 +32,7 @@
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
 #include "kube/base/slots.h"
+#include "kube/http/pool.h"
 
 namespace inspection {
 
@@ -83,6 +88,17 @@ class RegistryClient {
   kube::Async<Document> Blob(const Repository& repository, std::string digest,
                              kube::TimePoint deadline);
 
+  // Gets the next piece of a blob; false ends the call early, which is no error.
+  using ReceivePiece = std::function<bool(std::string_view)>;
+  // GET of `length` bytes of a blob from `offset` on, for blobs of any size: no more than a piece
+  // is in memory. A connection that breaks is continued where it broke. A registry that ignores the
+  // range sends the whole blob: then `receive` gets all of it from `offset` on, more than `length`.
+  // Nothing is verified: the bytes are the registry's word, until the caller has the digest of all
+  // of them. Returns the number of bytes that were received.
+  // Errors: as Manifest(); kInvalid for another range than the requested one.
+  kube::Async<uint64_t> BlobRange(const Repository& repository, std::string digest, uint64_t offset,
+                                  uint64_t length, ReceivePiece receive, kube::TimePoint deadline);
+
  private:
   struct Call {
     std::string method;
@@ -92,6 +108,9 @@ class RegistryClient {
     int max_attempts = 100;
     // As in FetchRequest.
     bool* answered = nullptr;
+    kube::BodySink* body_sink = nullptr;
+    std::chrono::milliseconds call_timeout{0};
+    std::string range;  // "bytes=0-4095"
   };
 
   struct CachedChallenge {
@@ -122,7 +141,7 @@ class RegistryClient {
   };
   void Record(const Circuits& circuits, const Outcome& outcome);
 
-  // Returns an answer with status 200.
+  // Returns an answer with status 200 or, to a range, 206.
   kube::Async<kube::HttpResponse> Get(const Repository& repository, Call call);
   kube::Async<kube::HttpResponse> WithEitherScheme(const Repository& repository, Call call);
   kube::Async<kube::HttpResponse> WithScheme(const Repository& repository, const Call& call,

@@ -98,6 +98,95 @@ TEST_F(RegistryClientTest, TagsOfAllPages) {
   EXPECT_THAT(*tags(), ::testing::IsEmpty());
 }
 
+class BlobRangeTest : public RegistryClientTest {
+ protected:
+  BlobRangeTest() {
+    for (int i = 0; content_.size() < 300'000; ++i) content_ += std::to_string(i) + " ";
+    digest_ = registry_.PutBlob(content_);
+  }
+  // Reads until `limit` bytes are there.
+  kube::Result<uint64_t> Read(uint64_t offset, uint64_t length, size_t limit = 1u << 30) {
+    read_.clear();
+    auto receive = [this, limit](std::string_view piece) {
+      EXPECT_FALSE(piece.empty());
+      read_ += piece;
+      return read_.size() < limit;
+    };
+    return kube::Run(io_, client().BlobRange(App(), digest_, offset, length, receive,
+                                             kube::RealClock().Now() + 10s));
+  }
+
+  std::string content_, digest_, read_;
+};
+
+TEST_F(BlobRangeTest, OnlyTheRangeIsSent) {
+  auto got = Read(1000, 50'000);
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(*got, 50'000u);
+  EXPECT_TRUE(read_ == content_.substr(1000, 50'000));
+  EXPECT_EQ(registry_.blob_bytes(), 50'000u);
+  ASSERT_THAT(Read(content_.size() - 10, 50'000), IsOk());
+  EXPECT_EQ(read_, content_.substr(content_.size() - 10));
+  EXPECT_THAT(Read(content_.size(), 10), FailsWith(Code::kInvalid, HasSubstr("416")));
+  EXPECT_EQ(*Read(0, 0), 0u);
+}
+
+TEST_F(BlobRangeTest, WithCredentialsAndARedirect) {
+  registry_.RequireBasic("u", "p");
+  auto receive = [this](std::string_view piece) {
+    read_ += piece;
+    return true;
+  };
+  FakeRegistry store(io_.get_executor(), {});
+  store.PutBlob(content_);
+  registry_.Redirect("/blobs/", store.url() + "/v2/x/blobs/" + digest_);
+  auto got = kube::Run(io_, client().BlobRange(App({User("u", "p")}), digest_, 5, 7, receive,
+                                               kube::RealClock().Now() + 10s));
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(read_, content_.substr(5, 7));
+  EXPECT_EQ(store.blob_bytes(), 7u);
+  EXPECT_THAT(store.authorizations(), Each(""));
+}
+
+TEST_F(BlobRangeTest, ARegistryWithoutRangesIsReadUntilTheEnd) {
+  registry_.IgnoreRanges();
+  ASSERT_THAT(Read(1000, 10), IsOk());
+  EXPECT_TRUE(read_ == content_.substr(1000));
+  // The receiver ends it before.
+  auto got = Read(0, 10, 20'000);
+  ASSERT_THAT(got, IsOk());
+  EXPECT_GE(*got, 20'000u);
+  EXPECT_LT(*got, 100'000u);
+}
+
+TEST_F(BlobRangeTest, ABrokenConnectionIsContinued) {
+  for (bool ranges : {true, false}) {
+    if (!ranges) registry_.IgnoreRanges();
+    registry_.InjectFault("/blobs/", Fault::kShortBody, 2);
+    ASSERT_THAT(Read(1000, 200'000), IsOk());
+    EXPECT_TRUE(read_.substr(0, 200'000) == content_.substr(1000, 200'000));
+    registry_.InjectFault("/blobs/", Fault::kBroken, 1);
+    ASSERT_THAT(Read(0, 200'000), IsOk());
+    EXPECT_TRUE(read_.substr(0, 200'000) == content_.substr(0, 200'000));
+  }
+}
+
+TEST_F(BlobRangeTest, HostileAnswers) {
+  registry_.InjectFault("/blobs/", Fault::kOtherRange);
+  EXPECT_THAT(Read(0, 10), FailsWith(Code::kInvalid, HasSubstr("another range")));
+  registry_.ClearFaults();
+  // A body without an end: until the receiver has enough.
+  registry_.InjectFault("/blobs/", Fault::kEndlessBody);
+  ASSERT_THAT(Read(0, 10, 1u << 20), IsOk());
+  EXPECT_LT(read_.size(), 2u << 20);
+  registry_.ClearFaults();
+  EXPECT_THAT(
+      kube::Run(io_, client().BlobRange(
+                         App(), "sha256:" + std::string(64, '0'), 0, 10,
+                         [](std::string_view) { return true; }, kube::RealClock().Now() + 10s)),
+      FailsWith(Code::kNotFound));
+}
+
 TEST_F(RegistryClientTest, HeadNamesTheDigestWithoutTheBody) {
   auto manifest = Manifest(App());
   ASSERT_THAT(manifest, IsOk());

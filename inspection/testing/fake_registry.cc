@@ -42,6 +42,8 @@ struct FakeRegistry::State {
   std::string refused_scheme;
   int token_generation = 1;
   size_t most_tags = 1000;
+  bool ignores_ranges = false;
+  uint64_t blob_bytes = 0;
   std::vector<FaultRule> faults;
   std::vector<std::pair<std::string, std::string>> redirects;
   std::vector<std::string> log;
@@ -64,6 +66,26 @@ namespace {
 std::string RepositoryOf(const std::string& path) {
   size_t end = std::min({path.find("/manifests/"), path.find("/blobs/"), path.find("/tags/list")});
   return end == std::string::npos || end < 4 ? "" : path.substr(4, end - 4);
+}
+
+// Makes a whole blob the part that "bytes=FIRST-LAST" names.
+void TakeRange(const std::string& range, std::string& body, int& status, std::string& fields) {
+  constexpr std::string_view kUnit = "bytes=";
+  const size_t dash = range.find('-');
+  if (!range.starts_with(kUnit) || dash == std::string::npos) return;
+  const size_t first = std::stoull(range.substr(kUnit.size(), dash - kUnit.size()));
+  const size_t last = std::stoull(range.substr(dash + 1));
+  const std::string total = std::to_string(body.size());
+  if (first >= body.size()) {
+    status = 416;
+    fields += "Content-Range: bytes */" + total + "\r\n";
+    body.clear();
+    return;
+  }
+  body = body.substr(first, last - first + 1);
+  status = 206;
+  fields += "Content-Range: bytes " + std::to_string(first) + "-" +
+            std::to_string(first + body.size() - 1) + "/" + total + "\r\n";
 }
 
 std::string ErrorBody(const std::string& code) {
@@ -179,6 +201,15 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     state->authorizations.push_back(request->Header("Authorization"));
     State::Answer answer = state->Find(*request, path);
     std::optional<Fault> fault = state->FaultFor(path);
+    const std::string range = request->Header("Range");
+    const bool blob = path.find("/blobs/") != std::string::npos && answer.status == 200;
+    if (blob && fault == Fault::kOtherRange) {
+      answer.status = 206;
+      answer.fields += "Content-Range: bytes 1-2/3\r\n";
+    } else if (blob && !range.empty() && !state->ignores_ranges) {
+      TakeRange(range, answer.body, answer.status, answer.fields);
+    }
+    if (blob) state->blob_bytes += answer.body.size();
     bool manifest = path.find("/manifests/") != std::string::npos && answer.status == 200;
     if (manifest) {
       std::string digest =
@@ -307,6 +338,10 @@ void FakeRegistry::AllowAnonymous() {
   state_->basic = false;
   state_->bearer = false;
 }
+
+void FakeRegistry::IgnoreRanges() { state_->ignores_ranges = true; }
+
+uint64_t FakeRegistry::blob_bytes() const { return state_->blob_bytes; }
 
 void FakeRegistry::LimitTags(size_t most) { state_->most_tags = most; }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,6 +46,7 @@ class FakeRegistry {
     kReset,        // the connection is reset before an answer
     kSilent,       // no answer
     kLyingDigest,  // the digest of another body
+    kOtherRange,   // one byte later than the requested range
   };
 
   FakeRegistry(kube::Executor executor, FakeRegistryOptions options);
@@ -77,6 +79,11 @@ class FakeRegistry {
   void AllowAnonymous();
   // Invalidates all issued tokens.
   void RevokeTokens();
+
+  // Ignores ranges of blobs from now on, as some registries do.
+  void IgnoreRanges();
+  // Bytes of blobs that were sent.
+  uint64_t blob_bytes() const;
 
   // Of a page of tags.
   void LimitTags(size_t most);

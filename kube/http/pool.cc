@@ -5,6 +5,7 @@
 #include <boost/beast/core/string.hpp>
 #include <iterator>
 
+#include "kube/http/body_too_large.h"
 #include "kube/http/connection.h"
 #include "kube/http/no_connection.h"
 #include "kube/http/request_writer.h"
@@ -238,7 +239,8 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
                                  const Message& message, TimePoint deadline, bool& may_retry) {
   connection->ExpireAfter(deadline - clock_.Now());
   ResponseReader::Limits limits = LimitsOf(request);
-  limits.body_bytes = request.max_body_bytes;
+  // A sink may take a body of any size; whether it does is known after the header.
+  if (request.body_sink == nullptr) limits.body_bytes = request.max_body_bytes;
   ResponseReader reader(*connection, limits);
   size_t sent_before = connection->bytes_sent();
   Result<> exchanged = co_await Exchange(*connection, reader, message);
@@ -250,10 +252,18 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
   }
   HttpResponse response = ToResponse(reader.header());
   response.peer = connection->peer();
+  const bool to_sink = request.body_sink != nullptr && request.body_sink->Begin(response);
   while (!reader.ended()) {
     Result<std::string> piece = co_await reader.Next();
     if (!piece) co_return piece.error();
     if (piece->empty()) break;
+    if (to_sink) {
+      const bool goes_on = request.body_sink->Add(*piece);
+      if (!goes_on) co_return response;
+      continue;
+    }
+    if (response.body.size() + piece->size() > request.max_body_bytes)
+      co_return Error::FromHttpStatus(400, kBodyTooLarge, "the response body is too large");
     bool large = response.body.size() + piece->size() > request.small_body_bytes;
     if (large && request.large_bodies != nullptr && response.body_lease == nullptr) {
       // Nothing is read during this wait: TCP flow control stops the peer.

@@ -31,6 +31,19 @@ namespace kube {
 
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
+struct HttpResponse;
+
+// Gets the body of a response to a call, which then is not kept in memory.
+class BodySink {
+ public:
+  virtual ~BodySink() = default;
+  // Status and headers of a response, before its body. False: HttpResponse::body gets it as usual.
+  // A call that is sent twice may begin twice.
+  virtual bool Begin(const HttpResponse& header) = 0;
+  // The next piece, about 16 KiB at most. False: the call ends early, and its connection closes.
+  virtual bool Add(std::string_view piece) = 0;
+};
+
 struct HttpRequest {
   std::string method = "GET";
   // Path and query, percent-encoded.
@@ -47,6 +60,8 @@ struct HttpRequest {
   // response keeps. Null: no limit on large bodies.
   size_t small_body_bytes = 256 * 1024;
   std::shared_ptr<Slots> large_bodies;
+  // Calls: for bodies that need no memory, of any size. Not owned; may be null.
+  BodySink* body_sink = nullptr;
   // Streams: the longest wait for the next piece of the body.
   std::chrono::milliseconds idle_timeout{300'000};
   // Returns whether connecting to an address of the origin is allowed; null: any address is. Not

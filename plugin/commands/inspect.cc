@@ -13,6 +13,7 @@
 #include "placement/images.h"
 #include "plugin/command/formats.h"
 #include "plugin/inspect/image_asker.h"
+#include "plugin/inspect/program_reader.h"
 #include "plugin/inspect/registry_access.h"
 #include "plugin/pod/answer_parts.h"
 #include "plugin/text/printable.h"
@@ -30,6 +31,7 @@ struct Asked {
   std::string pod;  // NAME or NAMESPACE/NAME
   LocalFiles files;
   bool verbose = false;
+  bool deep = false;
 };
 
 // Adds the images of the pod to the questions, if no image was named.
@@ -92,6 +94,7 @@ Async<ExitCode> Inspect(Tool& tool, const Asked& asked) {
   for (ImageAsker::Question& question : questions) {
     question.keyring = access->keyring;
     question.sizes = true;
+    if (asked.deep) question.read_more = ReadPrograms;
     Result<ImageDetails> details = co_await asker.Ask(std::move(question));
     if (!details) co_return details.error();
     images.push_back(std::move(*details));
@@ -131,6 +134,8 @@ void AddInspect(CLI::App& app, Chosen& chosen) {
       ->add_option("--containerd-certs-dir", asked->files.node.containerd_certs_dir,
                    "Like /etc/containerd/certs.d, with hosts.toml")
       ->option_text("FOLDER");
+  inspect->add_flag("--deep", asked->deep,
+                    "Read from the layers for which machine each image's program is: megabytes");
   inspect->add_flag("-v,--verbose", asked->verbose, "Write each request to standard error");
   AddFormats(*inspect, {"json", "yaml"}, chosen);
   inspect->callback(

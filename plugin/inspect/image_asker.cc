@@ -33,7 +33,8 @@ Async<> ReadVariants(Place& place, std::string platform, std::string digest, int
   Result<ManifestSummary> summary = SummarizeManifest(document->body);
   if (!summary) co_return summary.error();
   if (!summary->is_index) {
-    variants.push_back({std::move(platform), std::move(digest), summary->bytes});
+    variants.push_back(
+        {.platform = std::move(platform), .digest = std::move(digest), .bytes = summary->bytes});
     co_return kube::Ok();
   }
   for (ImageVariant& entry : summary->variants) {
@@ -83,14 +84,17 @@ Async<> ImageAsker::ReadMore(inspection::RegistryClient& client,
   if (!sizes_) co_return kube::Ok();
   Place place{client, repository, clock_.Now() + inspection::kInspectionTimeout};
   std::string unknown_platform;
-  co_return co_await ReadVariants(place, std::move(unknown_platform), std::move(digest), 0,
-                                  asked_.variants);
+  Result<> read = co_await ReadVariants(place, std::move(unknown_platform), std::move(digest), 0,
+                                        asked_.variants);
+  if (!read || !read_more_) co_return read;
+  co_return co_await read_more_(client, repository, clock_, asked_.variants);
 }
 
 Async<ImageDetails> ImageAsker::Ask(Question question) {
   asked_ = {.image = question.image};
   sizes_ = question.sizes;
   tags_ = question.tags;
+  read_more_ = std::move(question.read_more);
   inspection::ImageRequest request{
       .image = std::move(question.image),
       .use = question.only_volume ? inspection::Use::kVolume : inspection::Use::kContainer,

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "inspection/config/credentials.h"
 #include "inspection/config/inspector_config.h"
@@ -25,6 +26,11 @@ class ImageAsker {
   // Errors: kInvalid says what does not parse.
   kube::Result<> Use(inspection::InspectorConfig config);
 
+  // Errors: kCancelled.
+  using ReadMoreOf = std::function<kube::Async<>(
+      inspection::RegistryClient& client, const inspection::Repository& repository,
+      kube::Clock& clock, std::vector<ImageVariant>& variants)>;
+
   struct Question {
     std::string image;
     bool only_volume = false;
@@ -33,6 +39,9 @@ class ImageAsker {
     bool sizes = false;
     // Also the tags of its repository.
     bool tags = false;
+    // Called with the variants that `sizes` finds, to read more of them; may be empty. A function
+    // of the caller, so that only a program that reads layers has the code for it.
+    ReadMoreOf read_more = {};
   };
   // A failure is ImageDetails::error. Errors: kCancelled.
   kube::Async<ImageDetails> Ask(Question question);
@@ -46,6 +55,7 @@ class ImageAsker {
   // Of the call of Ask() in progress: there is one at a time.
   ImageDetails asked_;
   bool sizes_ = false, tags_ = false;
+  ReadMoreOf read_more_;
   kube::Clock& clock_;
   std::unique_ptr<inspection::ImageInspector> inspector_;
 };

@@ -6,11 +6,15 @@
 
 #include <vector>
 
+#include "exec-format/testing/image_maker.h"
+#include "exec-format/testing/make_elf.h"
+#include "exec-format/testing/make_layer.h"
 #include "image-facts/image_fact.h"
 #include "inspection/testing/fake_registry.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/base/clock.h"
 #include "kube/testing/run.h"
+#include "plugin/inspect/program_reader.h"
 
 namespace plugin {
 namespace {
@@ -106,6 +110,44 @@ TEST_F(ImageAskerTest, AnIndexWithoutEndCostsALimitedNumberOfRequests) {
   EXPECT_EQ(details.error, "");
   EXPECT_LT(registry_.Count("manifests/"), 70);
   EXPECT_LT(details.variants.size(), 70u);
+}
+
+TEST_F(ImageAskerTest, ProgramsAreReadOnlyIfAskedFor) {
+  auto layer = [](const std::string& elf) {
+    return exec_format::Gzip(exec_format::LayerMaker().File("app", elf).Make());
+  };
+  const std::string amd64 = exec_format::MakeElf({});
+  exec_format::PutIndexOf(registry_, "app",
+                          {{.architecture = "amd64", .layers = {layer(amd64)}},
+                           {.architecture = "arm64", .layers = {layer(amd64)}}},
+                          "1");
+  PutIndex("0", Entry(PutImage("", "amd64", 100), "amd64") + "," +
+                    Entry(PutImage("", "arm64", 1), "arm64"));
+  Ask("app:0");
+  EXPECT_EQ(registry_.Count("blobs/"), 0);
+
+  ImageDetails details = *kube::Run(
+      io_,
+      asker_.Ask({.image = registry_.host() + "/app:1", .sizes = true, .read_more = ReadPrograms}));
+  EXPECT_EQ(details.error, "");
+  EXPECT_EQ(registry_.Count("blobs/"), 4);  // two configs, two layers
+  ASSERT_EQ(details.variants.size(), 2u);
+  EXPECT_EQ(RowOf(*details.variants[0].program, {"linux", "amd64"}).finding, "");
+  EXPECT_THAT(RowOf(*details.variants[1].program, {"linux", "arm64"}).finding,
+              HasSubstr("does not run on arm64"));
+
+  // An only image names its platform in its config; a broken layer is an answer.
+  exec_format::PutImage(registry_, "app", {.architecture = "arm64", .layers = {layer(amd64)}}, "2");
+  exec_format::PutImage(registry_, "app", {.layers = {"no layer"}}, "3");
+  details = *kube::Run(
+      io_,
+      asker_.Ask({.image = registry_.host() + "/app:2", .sizes = true, .read_more = ReadPrograms}));
+  EXPECT_THAT(Say(details), HasSubstr("linux/arm64   /app      amd64"));
+  details = *kube::Run(
+      io_,
+      asker_.Ask({.image = registry_.host() + "/app:3", .sizes = true, .read_more = ReadPrograms}));
+  EXPECT_EQ(details.error, "");
+  EXPECT_THAT(Say(details), HasSubstr("not valid tar"));
 }
 
 TEST_F(ImageAskerTest, WithoutSizesIsOneRequest) {

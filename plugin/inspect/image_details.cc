@@ -38,6 +38,27 @@ std::string PlatformsOf(const ImageDetails& details) {
   return details.platforms == nullptr ? "" : image_facts::PlatformsToText(*details.platforms);
 }
 
+// The manifest of an only image names no platform; its config does.
+Promise PromiseOf(const ImageDetails& details, const ImageVariant& variant) {
+  if (!variant.platform.empty()) return PromiseOfPlatform(variant.platform);
+  if (details.platforms == nullptr || details.platforms->platforms.size() != 1) return {};
+  const placement::Platform& only = details.platforms->platforms.front();
+  return {only.os, only.architecture, only.amd64_level};
+}
+
+std::string SayPrograms(const ImageDetails& details) {
+  Table table({"PLATFORM", "PROGRAM", "MACHINE", "ALIGNED", "LEVEL", "FINDING"});
+  for (const ImageVariant& variant : details.variants) {
+    if (!variant.program) continue;
+    const Promise promise = PromiseOf(details, variant);
+    ProgramRow row = RowOf(*variant.program, promise);
+    table.Add({promise.os + "/" + promise.architecture, std::move(row.program),
+               std::move(row.machine), std::move(row.alignment), std::move(row.level),
+               row.finding.empty() ? "ok" : std::move(row.finding)});
+  }
+  return table.empty() ? "" : "\n" + table.ToText();
+}
+
 }  // namespace
 
 kube::Result<ManifestSummary> SummarizeManifest(std::string_view body) {
@@ -52,7 +73,8 @@ kube::Result<ManifestSummary> SummarizeManifest(std::string_view body) {
     std::string platform = PlatformOf(entry);
     // Attestations of BuildKit.
     if (platform == "unknown/unknown") continue;
-    summary.variants.push_back({std::move(platform), kube::StringAt(entry, "digest"), 0});
+    summary.variants.push_back(
+        {.platform = std::move(platform), .digest = kube::StringAt(entry, "digest")});
   }
   return summary;
 }
@@ -81,7 +103,7 @@ std::string Say(const ImageDetails& details, Style style) {
   for (const ImageVariant& variant : details.variants)
     table.Add(
         {variant.platform, variant.bytes == 0 ? "" : DescribeBytes(variant.bytes), variant.digest});
-  return text + "\n" + table.ToText();
+  return text + "\n" + table.ToText() + SayPrograms(details);
 }
 
 Json AsJson(const ImageDetails& details) {
@@ -98,6 +120,7 @@ Json AsJson(const ImageDetails& details) {
   for (const ImageVariant& variant : details.variants) {
     Json one = {{"platform", variant.platform}, {"digest", variant.digest}};
     if (variant.bytes > 0) one["bytes"] = variant.bytes;
+    if (variant.program) one["program"] = AsJson(*variant.program, PromiseOf(details, variant));
     json["variants"].push_back(std::move(one));
   }
   return json;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"
 #include "placement/platforms.h"
+#include "plugin/inspect/program_finding.h"
 #include "plugin/text/style.h"
 
 namespace plugin {
@@ -20,6 +22,8 @@ struct ImageVariant {
   std::string digest;
   // Compressed, of all layers; 0: not known.
   uint64_t bytes = 0;
+  // If it was asked for.
+  std::optional<VariantProgram> program = {};
 };
 
 struct ImageDetails {

@@ -14,6 +14,7 @@
 namespace sim::checker {
 namespace {
 
+constexpr std::string_view kExecFormatError = "multiarch.openshift.io/exec-format-error";
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
@@ -37,7 +38,7 @@ bool MaySetLabel(Program program, std::string_view key) {
                      {api::kLocalGateLabel, api::kClusterGateLabel, api::kNodeAffinityLabel,
                       api::kPreferredNodeAffinityLabel, api::kSingleArchLabel, api::kMultiArchLabel,
                       api::kNoSupportedArchLabel, api::kFallbackArchLabel, api::kInspectErrorLabel,
-                      api::kInspectErrorCountLabel}) ||
+                      api::kInspectErrorCountLabel, kExecFormatError}) ||
              IsArchitectureLabel(key);
     default:
       return false;

@@ -355,6 +355,19 @@ std::string DescribeDifference(const Json& before, const Json& after) {
   return FirstDifferences(a.pod(), b.pod());
 }
 
+bool OnlyReportsExecFormatError(const Json& before, const Json& after) {
+  if (HasLabel(before, kExecFormatError) || LabelOf(after, kExecFormatError) != "true" ||
+      kube::StringAt(after, "spec.nodeName").empty())
+    return false;
+  Remainder a(before), b(after);
+  b.Erase("metadata.labels", std::string(kExecFormatError));
+  for (Remainder* pod : {&a, &b}) {
+    pod->EraseServerFields();
+    pod->EraseIfEmpty("metadata", "labels");
+  }
+  return a.pod() == b.pod();
+}
+
 bool OnlyRemovesGates(const Json& before, const Json& after) {
   Remainder a(before), b(after);
   for (Remainder* pod : {&a, &b}) {

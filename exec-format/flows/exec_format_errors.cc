@@ -88,6 +88,21 @@ Condition Deleted(const std::string& name) {
           }};
 }
 
+// The quota of the operator's namespace counts them.
+Condition CountedByTheQuota() {
+  return {.name = "the quota counts ENoExecEvents", .holds = [](Scene& scene) -> Result<> {
+            Cluster& cluster = scene.cluster();
+            kube::ObjectKey key{cluster.operator_namespace(), "multiarch-tuning-operator"};
+            auto quota =
+                cluster.Run(kube::GetObject(cluster.client(), kResourceQuotas, std::move(key)));
+            if (!quota) return quota.error();
+            const Json* used = kube::Find(quota->body(), "status.used");
+            const std::string count = "count/enoexecevents.multiarch.openshift.io";
+            if (used != nullptr && used->value(count, "0") != "0") return Ok();
+            return Error::NotFound(kube::DumpJson(quota->body()));
+          }};
+}
+
 Condition NoTraceOn(const std::string& pod) {
   return {.name = pod + " has neither the event nor the label",
           .holds = [=](Scene& scene) -> Result<> {
@@ -160,6 +175,7 @@ TEST_F(ExecFormatErrorsFlow, WithoutThePluginNothingIsHandled) {
       .Await(Runs("web"))
       .Do(ReportContainer("web"))
       .Do(Report("named", "web", "node-arm64", By::kName))
+      .Await(CountedByTheQuota())
       .Stays(NoTraceOn("web"), 3s);
   Enable();
   flow.Await(Deleted("named")).Await(Labelled("web", kLabel, "true"));

@@ -59,15 +59,17 @@ void EventReconciler::Keep(const ENoExecEvent& event, Progress progress) {
   progress_.Put(event.metadata().uid(), progress);
 }
 
-void EventReconciler::Log(const std::string& log, const std::string& problem) {
-  LOG_IF(WARNING, logged_.Allow(ObjectKey(), problem)) << log << " " << kube::OneLine(problem);
+void EventReconciler::Log(const std::string& log, const std::string& problem,
+                          const kube::Error& error, const std::string& ns) {
+  if (!logged_.Allow(ObjectKey{ns, ""}, problem)) return;
+  LOG(WARNING) << log << " " << problem << ": " << kube::OneLine(error.ToString());
 }
 
 Async<Outcome> EventReconciler::Reconcile(kube::Request request) {
   co_await kube::IgnoreCancellation();
   std::optional<ENoExecEvent> event;
   if (objects_ != nullptr) event = objects_->Get(request.key);
-  if (!event) co_return Outcome::Done();
+  if (!event || event->metadata().has_deletion_timestamp()) co_return Outcome::Done();
   const seconds age = AgeOf(*event);
   if (WaitsForStatus(*event, age)) co_return Outcome::After(kStatusWithin - age);
 
@@ -79,8 +81,8 @@ Async<Outcome> EventReconciler::Reconcile(kube::Request request) {
 
   Result<Outcome> outcome = co_await Handle(*event, request.log);
   if (outcome || !kube::FailsAgain(outcome.error())) co_return outcome;
-  // A right or the kind is missing: said once in a while, not for each object.
-  Log(request.log, outcome.error().ToString());
+  // Such as for a missing right.
+  Log(request.log, "cannot handle ENoExecEvents", outcome.error());
   co_return Outcome::After(kRetryRefusedAfter);
 }
 
@@ -122,7 +124,7 @@ Async<Outcome> EventReconciler::Tell(const ENoExecEvent& event, Json pod, const 
   Result<std::string> architecture = co_await nodes_.Read(event.node_name);
   if (architecture) finding.architecture = *architecture;
   if (!architecture && !kube::FailsAgain(architecture.error())) co_return architecture.error();
-  if (!architecture) Log(log, architecture.error().ToString());
+  if (!architecture) Log(log, "cannot read the architecture of nodes", architecture.error());
 
   const kube::core::ObjectReference about = ReferenceToPod(pod);
   if (!HasLabel(pod)) {
@@ -160,7 +162,7 @@ Async<bool> EventReconciler::Label(Json pod, const std::string& log) {
   if (written) co_return true;
   if (IsNotFound(written)) co_return false;
   if (!kube::FailsAgain(written.error())) co_return written.error();
-  Log(log, "cannot label pod " + key.ToString() + ": " + written.error().ToString());
+  Log(log, "cannot label a pod of namespace " + key.ns, written.error(), key.ns);
   co_return true;
 }
 

@@ -68,7 +68,9 @@ class EventReconciler final : public kube::Reconciler {
   std::chrono::seconds AgeOf(const ENoExecEvent& event) const;
   Progress ProgressOf(const ENoExecEvent& event);
   void Keep(const ENoExecEvent& event, Progress progress);
-  void Log(const std::string& log, const std::string& problem);
+  // Once in a while for the same problem, of a namespace unless `ns` is empty: errors name objects.
+  void Log(const std::string& log, const std::string& problem, const kube::Error& error,
+           const std::string& ns = "");
 
   // `event` and `log` outlive the calls. Errors: those of the API server.
   kube::Async<kube::Outcome> Handle(const ENoExecEvent& event, const std::string& log);

@@ -27,6 +27,9 @@ void Trim(ENoExecEvent& event) {
   kept.set_namespace_(event.metadata().namespace_());
   kept.set_uid(event.metadata().uid());
   *kept.mutable_creation_timestamp() = event.metadata().creation_timestamp();
+  // Somebody else's finalizer keeps it.
+  if (event.metadata().has_deletion_timestamp())
+    *kept.mutable_deletion_timestamp() = event.metadata().deletion_timestamp();
   *event.mutable_metadata() = std::move(kept);
   for (std::string* field : {&event.node_name, &event.pod_name, &event.pod_namespace,
                              &event.pod_uid, &event.container_id, &event.command}) {

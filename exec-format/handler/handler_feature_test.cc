@@ -544,6 +544,23 @@ TEST_F(HandlerFeatureTest, ObjectsBeyondTheLimitAreSeenLater) {
   EXPECT_EQ(SkippedFor(Skipped::kTooOld), kObjects);
 }
 
+TEST_F(HandlerFeatureTest, OneThatIsBeingDeletedIsHandledOnce) {
+  CreatePod("web");
+  Enable();
+  ENoExecEvent event = Named("web");
+  event.mutable_metadata()->add_finalizers("example.org/kept");
+  Create(event);
+  event = WithUid("uid-0");
+  event.mutable_metadata()->add_finalizers("example.org/kept");
+  Create(event);
+  for (int i = 0; i < 700; ++i) Advance(1s);
+  EXPECT_EQ(Left(), 2u);
+  EXPECT_EQ(Handled(), 1);
+  EXPECT_EQ(SkippedFor(Skipped::kNotMatched), 1);
+  EXPECT_EQ(SkippedFor(Skipped::kTooOld), 0);
+  EXPECT_EQ(api_.CountCalls("DELETE "), 2);
+}
+
 TEST_F(HandlerFeatureTest, OtherNamespacesAreNotWatched) {
   CreatePod("web");
   Enable();

@@ -17,7 +17,7 @@
 
 namespace exec_format {
 
-// Of a pod, as JSON. A larger one is not examined: decoded, it takes ten times as much.
+// Of a pod, as JSON. A larger one is not examined: decoded, it takes several times as much.
 inline constexpr size_t kMaxPodBytes = 512u << 10;
 // Of the list of a node's pods: at most some 3,000 pods.
 inline constexpr int kPodsOfAPage = 500;

@@ -6,6 +6,7 @@
 #include "exec-format/e_no_exec_event.h"
 #include "exec-format/names.h"
 #include "kube/client/typed.h"
+#include "kube/types/kinds.h"
 
 namespace e2e {
 namespace {
@@ -46,8 +47,8 @@ Step ReportContainer(const std::string& pod) {
 
 enum class By { kName, kUid };
 
-// A monitor on `node` reports an error of the pod. Retried, as monitors do: the quota of a new kind
-// is known after some seconds.
+// A monitor on `node` reports an error of the pod. Retried, as monitors do: the quota admits the
+// objects of a new kind once it was counted.
 Step Report(const std::string& name, const std::string& pod, const std::string& node, By by) {
   return {.name = "report an exec format error of " + pod, .act = [=](Scene& scene) -> Result<> {
             Cluster& cluster = scene.cluster();
@@ -179,6 +180,31 @@ TEST_F(ExecFormatErrorsFlow, WithoutThePluginNothingIsHandled) {
       .Stays(NoTraceOn("web"), 3s);
   Enable();
   flow.Await(Deleted("named")).Await(Labelled("web", kLabel, "true"));
+}
+
+// Manifests that are older than the program: pods are placed all the same.
+TEST_F(ExecFormatErrorsFlow, AKindThatIsMissingIsWatchedOnceItIsThere) {
+  const std::string name = "enoexecevents.multiarch.openshift.io";
+  auto crd = scene().Get(kube::kCustomResourceDefinitions, name);
+  ASSERT_TRUE(crd) << crd.error();
+  Json again = {{"apiVersion", (*crd)["apiVersion"]},
+                {"kind", (*crd)["kind"]},
+                {"metadata", {{"name", name}, {"labels", (*crd)["metadata"]["labels"]}}},
+                {"spec", (*crd)["spec"]}};
+  Flow flow(scene(), "the kind is missing");
+  flow.Do(Delete(kube::kCustomResourceDefinitions, name))
+      .Await(Absent(kube::kCustomResourceDefinitions, name));
+  Enable();
+  flow.Do(Create(MakePod("placed").Image(Image("demo/multi:1"))))
+      .Await(Ungated("placed"))
+      .Do(Create(kube::kCustomResourceDefinitions, again))
+      .Await(HasStatusCondition(kube::kCustomResourceDefinitions, name, "Established", "True"))
+      .Do(Create(PodOn("web", "arm64")))
+      .Await(Runs("web"))
+      .Do(ReportContainer("web"))
+      .Do(Report("named", "web", "node-arm64", By::kName))
+      .Await(Deleted("named"), 120s)
+      .Await(Labelled("web", kLabel, "true"));
 }
 
 }  // namespace

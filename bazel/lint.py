@@ -89,7 +89,7 @@ ALLOWED = {
 # with its program, which is a product without that line.
 MAIN_ALLOWED = {
     "cluster-controller": {
-        "scheduling-policies", "templates", "ephemeral-containers", "image-facts"
+        "scheduling-policies", "templates", "ephemeral-containers", "exec-format", "image-facts"
     },
     "operator": {"scheduling-policies", "ephemeral-containers", "exec-format", "image-facts"},
     "webhook": {"scheduling-policies", "image-facts"},

@@ -19,6 +19,8 @@
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
 #include "ephemeral-containers/webhook/serve.h"
+#include "exec-format/handler/handler_feature.h"
+#include "exec-format/handler/handler_metrics.h"
 #include "image-facts/controller/fact_keeper.h"
 #include "image-facts/controller/fact_metrics.h"
 #include "inspection/cloud/cloud_identity.h"
@@ -106,6 +108,13 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
   options.features.push_back([&template_metrics, &template_controller](const TermParts& term) {
     return std::make_unique<templates::TemplateFeature>(term, template_metrics,
                                                         &template_controller);
+  });
+  // The plugin execFormatErrorMonitor.
+  exec_format::HandlerMetrics exec_metrics(metrics);
+  kube::ControllerMetrics exec_controller(metrics, clock, exec_format::kController,
+                                          exec_format::kWorkers);
+  options.features.push_back([&exec_metrics, &exec_controller](const TermParts& term) {
+    return exec_format::NewHandlerFeature(term, exec_metrics, &exec_controller);
   });
   // What is known of images.
   image_facts::FactMetrics fact_metrics(metrics);

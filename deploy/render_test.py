@@ -71,7 +71,8 @@ PRODUCTS = {product.name: product for product in (
             programs=["operator", "webhook", "shard", "cluster-controller", "console",
                       "exec-format/monitor"],
             manifests="operator/manifests",
-            trees=["api/crds", "image-facts/crds", "scheduling-policies/crds"],
+            trees=["api/crds", "exec-format/crds", "image-facts/crds",
+                   "scheduling-policies/crds"],
             tool="operator/deploy/deploy", chart="operator/helm/multiarch-tuning-operator.tgz",
             fixed=["openshift"], programs_of=["console"]),
     fleet("hub", namespace="multiarch-fleet", tool="fleet/deploy/deploy_hub", always=["crds"],
@@ -374,11 +375,11 @@ class BundleTest(unittest.TestCase):
                   for version in item["spec"]["versions"] if version["served"]}
         self.assertEqual(owned, served)
         examples = json.loads(self.csv["metadata"]["annotations"]["alm-examples"])
-        # A user creates no ImageFacts.
+        # A user creates none of these.
         self.assertEqual({(e["kind"], e["apiVersion"].split("/")[1]) for e in examples},
                          {(crd["kind"], crd["version"])
                           for crd in self.csv["spec"]["customresourcedefinitions"]["owned"]
-                          if crd["kind"] != "ImageFacts"})
+                          if crd["kind"] not in ("ENoExecEvent", "ImageFacts")})
 
     def test_related_images(self):
         self.assertEqual({entry["name"] for entry in self.csv["spec"]["relatedImages"]},

@@ -33,6 +33,7 @@ from scene import NAMESPACE, SCENE
 
 OPERANDS = "multiarch.openshift.io/operand"  # a label of every pod of a program
 CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
+        "enoexecevents.multiarch.openshift.io",
         "imagefacts.multiarch.openshift.io",
         "podplacementconfigs.multiarch.openshift.io",
         "podschedulingpolicies.kupid.gardener.cloud",
@@ -103,8 +104,8 @@ class Kustomize:
                 self.flags.append("--field-manager=pod-placement-deploy")
                 continue
             self.sources[version] = f"--kustomize={tree}/overlay"
-            for part in ("operator/manifests", "api/crds", "image-facts/crds",
-                         "scheduling-policies/crds"):
+            for part in ("operator/manifests", "api/crds", "exec-format/crds",
+                         "image-facts/crds", "scheduling-policies/crds"):
                 if os.path.exists(f"{root}/{part}"):
                     shutil.copytree(f"{root}/{part}", f"{tree}/{part}")
             write_overlay(f"{tree}/overlay", ["../operator/manifests/base"],

@@ -76,6 +76,38 @@ TEST(GateRules, PodWrittenAfterItsRelease) {
   EXPECT_THAT(run.Found(), Contains("I2")) << run.Described();
 }
 
+// docs/reference.md, Labels of pods.
+TEST(GateRules, ExecFormatErrorOfAPodThatRuns) {
+  constexpr char kExecFormatError[] = "multiarch.openshift.io/exec-format-error";
+  TestRun run;
+  Json pod = run.CreatePod(Pod("web"));
+  pod = run.WritePod(kController, Placed(pod, {"amd64", "arm64"}));
+  Json bound = pod;
+  bound["spec"]["nodeName"] = "node-a";
+  bound = run.WritePod(kUser, bound);
+  run.WritePod(kController, Labelled(bound, kExecFormatError, "true"));
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+}
+
+TEST(GateRules, ExecFormatErrorWithMoreThanItsLabel) {
+  constexpr char kExecFormatError[] = "multiarch.openshift.io/exec-format-error";
+  for (const char* label : {"app", "multiarch.openshift.io/arm64"}) {
+    TestRun run;
+    Json pod = run.CreatePod(Pod("web"));
+    pod = run.WritePod(kController, Placed(pod, {"amd64"}));
+    pod["spec"]["nodeName"] = "node-a";
+    pod = run.WritePod(kUser, pod);
+    run.WritePod(kController, Labelled(Labelled(pod, kExecFormatError, "true"), label, ""));
+    EXPECT_THAT(run.Found(), Contains("I2")) << run.Described();
+  }
+  // No file was executed in a pod without a node.
+  TestRun run;
+  Json pod = run.CreatePod(Pod("web"));
+  pod = run.WritePod(kController, Placed(pod, {"amd64"}));
+  run.WritePod(kController, Labelled(pod, kExecFormatError, "true"));
+  EXPECT_THAT(run.Found(), Contains("I2")) << run.Described();
+}
+
 TEST(GateRules, GateAdded) {
   TestRun run;
   Json pod = run.CreatePod(Pod("web"));

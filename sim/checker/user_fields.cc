@@ -14,6 +14,7 @@
 namespace sim::checker {
 namespace {
 
+constexpr std::string_view kExecFormatError = "multiarch.openshift.io/exec-format-error";
 constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
@@ -37,7 +38,7 @@ bool MaySetLabel(Program program, std::string_view key) {
                      {api::kLocalGateLabel, api::kClusterGateLabel, api::kNodeAffinityLabel,
                       api::kPreferredNodeAffinityLabel, api::kSingleArchLabel, api::kMultiArchLabel,
                       api::kNoSupportedArchLabel, api::kFallbackArchLabel, api::kInspectErrorLabel,
-                      api::kInspectErrorCountLabel}) ||
+                      api::kInspectErrorCountLabel, kExecFormatError}) ||
              IsArchitectureLabel(key);
     default:
       return false;
@@ -352,6 +353,19 @@ std::string DescribeDifference(const Json& before, const Json& after) {
   a.EraseServerFields();
   b.EraseServerFields();
   return FirstDifferences(a.pod(), b.pod());
+}
+
+bool OnlyReportsExecFormatError(const Json& before, const Json& after) {
+  if (HasLabel(before, kExecFormatError) || LabelOf(after, kExecFormatError) != "true" ||
+      kube::StringAt(after, "spec.nodeName").empty())
+    return false;
+  Remainder a(before), b(after);
+  b.Erase("metadata.labels", std::string(kExecFormatError));
+  for (Remainder* pod : {&a, &b}) {
+    pod->EraseServerFields();
+    pod->EraseIfEmpty("metadata", "labels");
+  }
+  return a.pod() == b.pod();
 }
 
 bool OnlyRemovesGates(const Json& before, const Json& after) {

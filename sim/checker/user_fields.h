@@ -22,6 +22,9 @@ void CheckAdmission(const Commit& commit, bool policies, Violations& violations)
 // does not count: resourceVersion, generation, managedFields.
 std::string DescribeDifference(const Json& before, const Json& after);
 
+// Whether a write only adds the label of an exec format error, to a pod on a node.
+bool OnlyReportsExecFormatError(const Json& before, const Json& after);
+
 // Whether a write only removes gates of the operator and sets their labels.
 bool OnlyRemovesGates(const Json& before, const Json& after);
 

@@ -37,8 +37,7 @@ kube::core::ObjectReference ReferenceToPod(const Json& pod) {
 }
 
 bool HasLabel(const Json& pod) {
-  return kube::ObjectAt(pod, "metadata.labels").value(std::string(kExecFormatErrorLabel), Json()) ==
-         kTrue;
+  return kube::ObjectAt(pod, "metadata.labels").contains(std::string(kExecFormatErrorLabel));
 }
 
 }  // namespace

@@ -360,6 +360,17 @@ TEST_F(HandlerFeatureTest, APodIsLabelledOnce) {
   EXPECT_EQ(api_.CountCalls("PUT "), 1);
 }
 
+TEST_F(HandlerFeatureTest, ALabelOfTheUserStays) {
+  Json pod = MakePod("web", "node-a");
+  pod["metadata"]["labels"][std::string(kExecFormatErrorLabel)] = "known";
+  api_.CreateJson(kube::kPods, pod);
+  Enable();
+  Create(Named("web"));
+  EXPECT_EQ(Pod("web")["metadata"]["labels"], pod["metadata"]["labels"]);
+  EXPECT_EQ(api_.CountCalls("PUT "), 0);
+  EXPECT_THAT(Events(), SizeIs(1));
+}
+
 TEST_F(HandlerFeatureTest, AHostileCommandBreaksNothing) {
   CreatePod("web");
   Enable();

@@ -124,9 +124,7 @@ Result<> ControlPlane::StartPodControllers() {
                            "--leader-elect=false", "--controllers=" + std::string(kControllers),
                            "--service-account-private-key-file=" + options_.folder + "/sa.key",
                            "--root-ca-file=" + ca_file(), "--kube-api-qps=300",
-                           "--kube-api-burst=600", "--bind-address=" + options_.address,
-                           // Until a quota of a new kind was counted, it admits no object of it.
-                           "--resource-quota-sync-period=5s"});
+                           "--kube-api-burst=600", "--bind-address=" + options_.address});
   if (!started) return started;
   return StartProgram(kScheduler,
                       {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--kube-api-qps=300",

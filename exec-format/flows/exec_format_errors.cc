@@ -47,8 +47,7 @@ Step ReportContainer(const std::string& pod) {
 
 enum class By { kName, kUid };
 
-// A monitor on `node` reports an error of the pod. Retried, as monitors do: the quota admits the
-// objects of a new kind once it was counted.
+// A monitor on `node` reports an error of the pod.
 Step Report(const std::string& name, const std::string& pod, const std::string& node, By by) {
   return {.name = "report an exec format error of " + pod, .act = [=](Scene& scene) -> Result<> {
             Cluster& cluster = scene.cluster();
@@ -57,12 +56,7 @@ Step Report(const std::string& name, const std::string& pod, const std::string& 
             ENoExecEvent event;
             event.mutable_metadata()->set_name(name);
             event.mutable_metadata()->set_namespace_(cluster.operator_namespace());
-            Result<ENoExecEvent> created = Error::Unavailable("not tried");
-            for (int i = 0; i < 120 && !created; ++i) {
-              created = cluster.Run(kube::Create(cluster.client(), event));
-              if (!FailedWith(created, kube::Code::kPermissionDenied)) break;
-              cluster.Pause(500ms);
-            }
+            auto created = cluster.Run(kube::Create(cluster.client(), event));
             if (!created) return created.error();
             Json status = {{"nodeName", node},
                            {"containerID", ContainerId()},
@@ -86,21 +80,6 @@ Condition Deleted(const std::string& name) {
             if (IsNotFound(found)) return Ok();
             if (!found) return found.error();
             return Error::AlreadyExists(kube::DumpJson(found->body()));
-          }};
-}
-
-// The quota of the operator's namespace counts them.
-Condition CountedByTheQuota() {
-  return {.name = "the quota counts ENoExecEvents", .holds = [](Scene& scene) -> Result<> {
-            Cluster& cluster = scene.cluster();
-            kube::ObjectKey key{cluster.operator_namespace(), "multiarch-tuning-operator"};
-            auto quota =
-                cluster.Run(kube::GetObject(cluster.client(), kResourceQuotas, std::move(key)));
-            if (!quota) return quota.error();
-            const Json* used = kube::Find(quota->body(), "status.used");
-            const std::string count = "count/enoexecevents.multiarch.openshift.io";
-            if (used != nullptr && used->value(count, "0") != "0") return Ok();
-            return Error::NotFound(kube::DumpJson(quota->body()));
           }};
 }
 
@@ -176,7 +155,6 @@ TEST_F(ExecFormatErrorsFlow, WithoutThePluginNothingIsHandled) {
       .Await(Runs("web"))
       .Do(ReportContainer("web"))
       .Do(Report("named", "web", "node-arm64", By::kName))
-      .Await(CountedByTheQuota())
       .Stays(NoTraceOn("web"), 3s);
   Enable();
   flow.Await(Deleted("named")).Await(Labelled("web", kLabel, "true"));

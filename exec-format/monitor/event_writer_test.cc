@@ -87,20 +87,36 @@ TEST_F(EventWriterTest, TriesAgainWhileTheApiServerIsDown) {
 TEST_F(EventWriterTest, GivesUpInTheEnd) {
   api_.Stop();
   Report("/a");
-  Pass(60s);
+  Pass(kGiveUpAfter);
   EXPECT_EQ(writer_.failed(), 1u);
   api_.Start();
   Report("/b");
   EXPECT_EQ(Written().size(), 1u);
 }
 
-// Such as a quota that is used up: the cluster controller does not work.
 TEST_F(EventWriterTest, ARefusedOneIsNotTriedAgain) {
-  api_.FailNext(Error::PermissionDenied("exceeded quota"), "POST");
+  api_.FailNext(Error::PermissionDenied("may not create"), "POST");
   Report("/a");
   Pass(60s);
   EXPECT_EQ(writer_.failed(), 1u);
   EXPECT_EQ(api_.CountCalls("POST"), 1);
+}
+
+// The cluster controller does not work.
+TEST_F(EventWriterTest, ANodeHasFewObjects) {
+  for (int pod = 0; pod < 20; ++pod) {
+    std::string uid = kUid;
+    uid.replace(uid.size() - 2, 2, std::to_string(10 + pod));
+    Report("/a", uid);
+  }
+  Pass(5min);
+  EXPECT_EQ(Written().size(), size_t{kNames});
+  EXPECT_LE(api_.CountCalls("POST"), 100);
+  // It works again.
+  for (const ENoExecEvent& event : Written()) api_.Delete<ENoExecEvent>(kube::KeyOf(event));
+  Pass(3min);
+  EXPECT_EQ(Written().size(), size_t{kNames});
+  EXPECT_EQ(writer_.written(), 2u * kNames);
 }
 
 // What a hundred pods that fail in a loop cost the API server.
@@ -113,6 +129,7 @@ TEST_F(EventWriterTest, WritesAreFew) {
       Report("/" + std::to_string(left.count()), uid);
     }
     Pass(1s);
+    for (const ENoExecEvent& event : Written()) api_.Delete<ENoExecEvent>(kube::KeyOf(event));
   }
   auto events = writer_.written();
   EXPECT_GE(events, uint64_t(kTime / kReportEvery));

@@ -131,6 +131,34 @@ TEST_F(MonitorFeatureTest, NothingIsLeftWithoutThePlugin) {
   EXPECT_EQ(h_.api.CountWrites(), writes);
 }
 
+// The watch shows neither the DaemonSet nor the namespace.
+TEST_F(MonitorFeatureTest, WhatIsDeletedIsCreatedAgain) {
+  ASSERT_TRUE(BringUp());
+  RollOut(1, 1);
+  h_.api.DeleteJson(kube::kDaemonSets, kKey);
+  h_.Pass(75s);
+  EXPECT_TRUE(Deployed());
+  h_.api.DeleteJson(kube::kNamespaces, {"", kKey.ns});
+  h_.Pass(75s);
+  EXPECT_TRUE(h_.Exists(kube::kNamespaces, {"", kKey.ns}));
+}
+
+TEST_F(MonitorFeatureTest, WaitsForANamespaceThatIsBeingDeleted) {
+  ASSERT_TRUE(BringUp());
+  SetPlugin(false);
+  ASSERT_TRUE(h_.Await([&] { return Removed(); }));
+  // As a namespace controller that is slow.
+  Json ns;
+  ns["metadata"] = {
+      {"name", kKey.ns}, {"finalizers", {"slow"}}, {"deletionTimestamp", "2026-01-01T00:00:00Z"}};
+  h_.api.CreateJson(kube::kNamespaces, ns);
+  SetPlugin(true);
+  h_.Pass(30s);
+  EXPECT_FALSE(Deployed());
+  h_.api.RemoveJson(kube::kNamespaces, {"", kKey.ns});
+  EXPECT_TRUE(h_.Await([&] { return Deployed(); }));
+}
+
 TEST_F(MonitorFeatureTest, TheConfigIsGoneWhenTheMonitorsAre) {
   ASSERT_TRUE(BringUp());
   h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});

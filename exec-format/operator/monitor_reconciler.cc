@@ -58,6 +58,8 @@ Async<bool> MonitorReconciler::Serve(const std::string& log) {
                  .message = "the operator has no --monitor-image: apply its manifests again"});
     co_return false;
   }
+  Result<bool> ready = co_await NamespaceIsReady();
+  if (!ready || !*ready) co_return ready;
   operator_::DesiredObjects objects = MonitorObjects(options_);
   for (DesiredObject& object : objects) {
     Result<> ensured = co_await store_.Ensure(std::move(object), log);
@@ -65,6 +67,10 @@ Async<bool> MonitorReconciler::Serve(const std::string& log) {
   }
   Result<kube::Unstructured> found =
       co_await kube::GetObject(client_, kube::kDaemonSets, kDaemonSet);
+  if (IsNotFound(found)) {
+    store_.Forget(kube::kDaemonSets, kDaemonSet);
+    co_return false;
+  }
   if (!found) co_return found.error();
   MonitorRollout rollout = MonitorRolloutOf(found->body());
   std::vector<std::string> reasons;
@@ -75,6 +81,19 @@ Async<bool> MonitorReconciler::Serve(const std::string& log) {
   }
   Report(StateOf(rollout, reasons));
   co_return rollout.complete();
+}
+
+// The plugin may have been off a moment ago.
+Async<bool> MonitorReconciler::NamespaceIsReady() {
+  kube::ObjectKey key{"", kDaemonSet.ns};
+  Result<kube::Unstructured> found = co_await kube::GetObject(client_, kube::kNamespaces, key);
+  if (IsNotFound(found)) {
+    store_.Forget(kube::kNamespaces, key);
+    store_.Forget(kube::kDaemonSets, kDaemonSet);
+    co_return true;
+  }
+  if (!found) co_return found.error();
+  co_return !found->metadata().has_deletion_timestamp();
 }
 
 Async<std::vector<std::string>> MonitorReconciler::Reasons() {

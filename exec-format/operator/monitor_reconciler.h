@@ -51,6 +51,9 @@ class MonitorReconciler final : public kube::Reconciler {
 
   // Returns: whether the monitors work on all nodes. Errors: the API server's.
   kube::Async<bool> Serve(const std::string& log);
+  // Whether objects can be created in the namespace, which the first of them is. Errors: the API
+  // server's.
+  kube::Async<bool> NamespaceIsReady();
   // Why monitors are not available. Errors: the API server's.
   kube::Async<std::vector<std::string>> Reasons();
   kube::Async<std::vector<kube::Unstructured>> ReadSome(kube::Resource resource,

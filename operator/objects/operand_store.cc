@@ -214,8 +214,12 @@ Async<> OperandStore::Ensure(DesiredObject object, const std::string& log) {
   co_return Ok();
 }
 
-Async<> OperandStore::Remove(Resource resource, ObjectKey key, const std::string& log) {
+void OperandStore::Forget(const Resource& resource, const ObjectKey& key) {
   applied_.erase(std::make_pair(std::string(resource.plural), key));
+}
+
+Async<> OperandStore::Remove(Resource resource, ObjectKey key, const std::string& log) {
+  Forget(resource, key);
   std::string name = std::string(resource.kind) + " " + key.ToString();
   Result<> deleted = co_await kube::DeleteObject(client_, resource, std::move(key));
   if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);

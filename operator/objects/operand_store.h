@@ -64,6 +64,9 @@ class OperandStore {
   kube::Async<> Ensure(DesiredObject object, const std::string& log);
   // An object that does not exist is no error.
   kube::Async<> Remove(kube::Resource resource, kube::ObjectKey key, const std::string& log);
+  // The object, of a kind that is not watched, is not as it was applied: the next Ensure() reads
+  // it.
+  void Forget(const kube::Resource& resource, const kube::ObjectKey& key);
   // Deletes the object if another operator created it (foreign_objects.h). Makes no call for an
   // object that the watch shows: those are the operator's own. Returns: whether it was foreign.
   kube::Async<bool> RemoveForeign(ObjectId object, const std::string& log);

@@ -43,6 +43,8 @@ constexpr std::string_view kClusterObjects =
 constexpr std::string_view kPluginRoles =
     "pod-placement-suspended-jobs pod-placement-daemon-set-report "
     "pod-placement-daemon-set-templates";
+constexpr std::string_view kMonitorObjects =
+    "exec-format-error-monitor exec-format-error-findings exec-format-error-monitor-reasons";
 // An apply that creates is a patch.
 constexpr std::string_view kWrite = "create update patch delete";
 
@@ -79,6 +81,14 @@ constexpr Right kRights[] = {
     {kOperator, Where::kAny, "", "events", "create"},
     {kOperator, Where::kAny, kLeases, "leases", "delete", api::kShardControllerName},
     {kOperator, Where::kAny, kLeases, "leases", "create patch delete", api::kAnnouncementsName},
+    // The monitors of exec format errors, in a namespace of their own.
+    {kOperator, Where::kCluster, "", "namespaces", kWrite,
+     "openshift-multiarch-exec-format-errors"},
+    {kOperator, Where::kAny, "apps", "daemonsets", kWrite, kMonitorObjects},
+    {kOperator, Where::kAny, "", "serviceaccounts", kWrite, kMonitorObjects},
+    {kOperator, Where::kAny, kAuthorization, "rolebindings", kWrite, kMonitorObjects},
+    {kOperator, Where::kAny, "networking.k8s.io", "networkpolicies", kWrite, kMonitorObjects},
+    {kOperator, Where::kOwn, api::kGroup, "enoexecevents", "delete"},
     // The operands of the cluster, and its own objects.
     {kOperator, Where::kOwn, "apps", "deployments", kWrite, kClusterObjects},
     {kOperator, Where::kOwn, "", "services", kWrite, kClusterObjects},

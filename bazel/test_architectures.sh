@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # test_architectures.sh [ARCHITECTURE...] - tests what is built for other architectures (all by
-# default), under qemu-user: the unit tests of placement/, kube/codec/ and inspection/, and that the
-# webhook answers as the native one.
+# default), under qemu-user: the unit tests of placement/, kube/codec/, inspection/ and
+# exec-format/, and that the webhook answers as the native one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,7 +21,8 @@ for architecture; do
   start=$SECONDS
   bazel test --config="$architecture" --keep_going --run_under="qemu-$machine -L $sysroot" \
     --test_timeout=300 --build_tests_only \
-    //placement/... //kube/codec/... //inspection/... //third_party/boringssl/... || failed=1
+    //placement/... //kube/codec/... //inspection/... //exec-format/... \
+    //third_party/boringssl/... || failed=1
   bazel build --config="$architecture" //webhook &&
     webhook/compare_answers.py "$native" "qemu-$machine" -L "$sysroot" \
       "bazel-out/$architecture-opt/bin/webhook/webhook" || failed=1

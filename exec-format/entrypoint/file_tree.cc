@@ -134,6 +134,9 @@ FileTree::Event FileTree::EventAt(const Names& names, size_t first_layer) const 
   // reached through it.
   std::vector<bool> is_folder(names.size() + 1), is_folder_here;
   for (size_t i = first_layer; i < layers_.size(); ++i) {
+    // A name may be an entry, a whiteout and an opaque folder.
+    lookups_ += 3 * hashes.size();
+    if (lookups_ > kMaxLookups) return {State::kLinkLoop, nullptr, 0, 0};
     Layer& layer = layers_[i];
     is_folder_here = is_folder;
     if (!layer.sorted) {

@@ -35,6 +35,9 @@ inline constexpr size_t kMaxTreeTextBytes = 2u << 20;
 inline constexpr int kMaxLinks = 40;
 // Names in a path that is looked up, with all links in it.
 inline constexpr size_t kMaxPathNames = 256;
+// Of names in layers, for all paths: a second of CPU time. Usual images need some thousand; 500
+// layers with long PATHs and chains of links could need billions.
+inline constexpr size_t kMaxLookups = 10'000'000;
 
 class FileTree {
  public:
@@ -47,7 +50,7 @@ class FileTree {
     kUnknown,   // the layers below decide
     kAbsent,    // in no layer, or below something that is no folder
     kHidden,    // removed by a whiteout of a layer above
-    kLinkLoop,  // more than kMaxLinks, or a path that is too long
+    kLinkLoop,  // more than kMaxLinks, kMaxPathNames or kMaxLookups
     kNotAFile,  // a folder or a device
   };
   struct Found {
@@ -109,6 +112,7 @@ class FileTree {
   size_t entries_ = 0;
   size_t text_bytes_ = 0;
   bool complete_ = false;
+  mutable size_t lookups_ = 0;
 };
 
 }  // namespace exec_format

@@ -206,6 +206,20 @@ TEST(FileTreeTest, LinksAreCounted) {
   EXPECT_EQ(Find({{File("a")}}, path), "loop");
 }
 
+TEST(FileTreeTest, LookupsAreCounted) {
+  FileTree tree;
+  for (int i = 0; i < 500; ++i) tree.BeginLayer();
+  EXPECT_THAT(tree.Add(File("app")), IsOk());
+  EXPECT_EQ(tree.Find("/app").state, State::kFound);
+  std::string path;
+  for (size_t i = 0; i < kMaxPathNames; ++i) path += "/d";
+  int finds = 0;
+  while (finds < 1000 && tree.Find(path).state == State::kUnknown) ++finds;
+  EXPECT_GT(finds, 20);
+  EXPECT_LT(finds, 50);
+  EXPECT_EQ(tree.Find("/app").state, State::kLinkLoop);
+}
+
 TEST(FileTreeTest, IsBounded) {
   FileTree files;
   size_t added = 0;

@@ -14,7 +14,7 @@ std::string_view Describe(FileOutcome outcome) {
     case FileOutcome::kHidden:
       return "removed by a layer above";
     case FileOutcome::kLinkLoop:
-      return "too many symbolic links";
+      return "too many symbolic links or folders";
     case FileOutcome::kNotExecutable:
       return "not an executable file";
     case FileOutcome::kTooManyInterpreters:

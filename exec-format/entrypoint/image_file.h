@@ -18,7 +18,7 @@ enum class FileOutcome {
   kNoCommand,            // neither the image nor the container names a program
   kNotFound,             // in no layer
   kHidden,               // in a layer, but removed by one above
-  kLinkLoop,             // too many symbolic links
+  kLinkLoop,             // too many symbolic links, or names to look up
   kNotExecutable,        // a folder, a device, or without the permission
   kTooManyInterpreters,  // scripts whose interpreters are scripts
   kTooManyBytes,         // the limits of ReadImageFile()

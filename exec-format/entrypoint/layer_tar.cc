@@ -24,8 +24,10 @@ struct FreeArchive {
   void operator()(archive* reader) const { archive_read_free(reader); }
 };
 
-// Null for a name that cannot be represented. ASCII always can.
-const char* NameOf(const char* bytes, const char* utf8) { return bytes != nullptr ? bytes : utf8; }
+// UTF-8 first: names of pax headers are UTF-8, and their conversion to the locale may lose
+// characters. The names of other headers are bytes. Null for a name that cannot be represented;
+// ASCII always can.
+const char* NameOf(const char* utf8, const char* bytes) { return utf8 != nullptr ? utf8 : bytes; }
 
 }  // namespace
 
@@ -79,9 +81,8 @@ struct LayerTar::State {
       // RETRY: libarchive would search for the next header; runtimes refuse such a layer.
       const bool is_readable = status == ARCHIVE_OK || status == ARCHIVE_WARN;
       if (!is_readable || entry == nullptr) return Failure(reader.get());
-      const bool has_name =
-          archive_entry_pathname(entry) != nullptr || archive_entry_pathname_utf8(entry) != nullptr;
-      if (!has_name && status == ARCHIVE_WARN) return Failure(reader.get());
+      const char* name = NameOf(archive_entry_pathname_utf8(entry), archive_entry_pathname(entry));
+      if (name == nullptr && status == ARCHIVE_WARN) return Failure(reader.get());
       Result<> reported = Report(reader.get(), entry, head);
       if (!reported) return reported;
       // Not in the next call: the bytes of a file are not those of a header.
@@ -108,19 +109,19 @@ struct LayerTar::State {
   }
 
   Result<> Report(archive* reader, archive_entry* entry, std::string& head) {
-    const char* name = NameOf(archive_entry_pathname(entry), archive_entry_pathname_utf8(entry));
+    const char* name = NameOf(archive_entry_pathname_utf8(entry), archive_entry_pathname(entry));
     if (name == nullptr) return Ok();
     const std::string_view path = name;
     if (path.size() > kMaxPathBytes) return Ok();
     LayerEntry found;
     found.path = CleanPath(path);
-    const char* hard = NameOf(archive_entry_hardlink(entry), archive_entry_hardlink_utf8(entry));
+    const char* hard = NameOf(archive_entry_hardlink_utf8(entry), archive_entry_hardlink(entry));
     const auto type = archive_entry_filetype(entry);
     if (hard != nullptr) {
       found.kind = LayerEntry::Kind::kHardLink;
       found.target = CleanPath(std::string_view(hard).substr(0, kMaxPathBytes));
     } else if (type == AE_IFLNK) {
-      const char* to = NameOf(archive_entry_symlink(entry), archive_entry_symlink_utf8(entry));
+      const char* to = NameOf(archive_entry_symlink_utf8(entry), archive_entry_symlink(entry));
       const std::string_view target = to == nullptr ? "" : to;
       // Linux has no empty link: what is not known leads nowhere.
       if (!target.empty() && target.size() <= kMaxPathBytes) {

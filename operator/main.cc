@@ -13,6 +13,7 @@
 #include "api/version.h"
 #include "ephemeral-containers/operator/warning_feature.h"
 #include "exec-format/operator/monitor_feature.h"
+#include "exec-format/operator/monitor_metrics.h"
 #include "image-facts/operator/known_images_feature.h"
 #include "image-facts/policy/hot_images.h"
 #include "image-facts/policy/policy_metrics.h"
@@ -64,7 +65,8 @@ kube::Async<> Serve(kube::Program& program) {
   features.push_back(NewPolicyFeature(program.client(), program.clock(), options->operands.ns));
   features.push_back(NewNodeTaintsFeature());
   features.push_back(NewWarningFeature());  // ephemeral-containers/
-  features.push_back(exec_format::NewMonitorFeature());
+  exec_format::MonitorMetrics monitor_metrics(program.metrics());
+  features.push_back(exec_format::NewMonitorFeature(monitor_metrics));
   image_facts::PolicyMetrics policy_metrics(program.metrics());
   features.push_back(image_facts::NewKnownImagesFeature(policy_metrics));
 

@@ -17,8 +17,8 @@ using operator_::FeatureCondition;
 
 class MonitorTerm final : public operator_::FeatureTerm {
  public:
-  explicit MonitorTerm(operator_::FeatureContext context)
-      : reconciler_(context.client, context.options, context.configs, context.store) {
+  MonitorTerm(operator_::FeatureContext context, const MonitorMetrics& metrics)
+      : reconciler_(context.client, context.options, context.configs, context.store, metrics) {
     reconciler_.OnRemoved(std::move(context.removed));
     reconciler_.OnReported(std::move(context.reported));
   }
@@ -47,20 +47,25 @@ class MonitorTerm final : public operator_::FeatureTerm {
 
 class MonitorFeature final : public operator_::Feature {
  public:
+  explicit MonitorFeature(const MonitorMetrics& metrics) : metrics_(metrics) {}
+
   // Feature
   std::string_view name() const override { return "exec-format-errors"; }
   std::vector<std::string> Deployments() const override { return {}; }
   std::vector<operator_::ValidatedKind> ValidatedKinds() const override { return {}; }
   void AddTo(kube::HttpsServer&) override {}
   std::unique_ptr<operator_::FeatureTerm> NewTerm(operator_::FeatureContext context) override {
-    return std::make_unique<MonitorTerm>(std::move(context));
+    return std::make_unique<MonitorTerm>(std::move(context), metrics_);
   }
+
+ private:
+  const MonitorMetrics& metrics_;
 };
 
 }  // namespace
 
-std::unique_ptr<operator_::Feature> NewMonitorFeature() {
-  return std::make_unique<MonitorFeature>();
+std::unique_ptr<operator_::Feature> NewMonitorFeature(const MonitorMetrics& metrics) {
+  return std::make_unique<MonitorFeature>(metrics);
 }
 
 }  // namespace exec_format

@@ -6,10 +6,12 @@
 
 #include <memory>
 
+#include "exec-format/operator/monitor_metrics.h"
 #include "operator/feature.h"
 
 namespace exec_format {
 
-std::unique_ptr<operator_::Feature> NewMonitorFeature();
+// `metrics` outlives it.
+std::unique_ptr<operator_::Feature> NewMonitorFeature(const MonitorMetrics& metrics);
 
 }  // namespace exec_format

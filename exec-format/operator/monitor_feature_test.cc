@@ -9,8 +9,10 @@
 
 #include "exec-format/e_no_exec_event.h"
 #include "exec-format/names.h"
+#include "exec-format/operator/monitor_metrics.h"
 #include "exec-format/operator/monitor_status.h"
 #include "kube/base/error.h"
+#include "kube/metrics/metrics.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
 #include "operator/testing/harness.h"
@@ -28,7 +30,7 @@ constexpr kube::Resource kENoExecEvents = kube::ResourceOf<ENoExecEvent>::value;
 class MonitorFeatureTest : public testing::Test {
  protected:
   MonitorFeatureTest() {
-    h_.features.push_back(NewMonitorFeature());
+    h_.features.push_back(NewMonitorFeature(monitor_metrics_));
     h_.StartOperator();
   }
   ~MonitorFeatureTest() override { h_.StopOperator(); }
@@ -64,6 +66,8 @@ class MonitorFeatureTest : public testing::Test {
   }
 
   const ObjectKey kKey{std::string(kMonitorNamespace), std::string(kMonitorName)};
+  kube::Metrics metrics_;
+  MonitorMetrics monitor_metrics_{metrics_};
   Harness h_;
 };
 
@@ -111,9 +115,11 @@ TEST_F(MonitorFeatureTest, SaysWhyNodesAreNotWatched) {
   Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
   EXPECT_THAT(kube::DumpJson(config["status"]),
               testing::HasSubstr("seen on 1 of 2 nodes: node-a: the kernel has no BTF"));
+  EXPECT_EQ(monitor_metrics_.missing.Value(), 1);
   // The kernel was updated.
   RollOut(2, 2);
   EXPECT_TRUE(h_.Await([&] { return Condition() == "True OnAllNodes"; }));
+  EXPECT_EQ(monitor_metrics_.missing.Value(), 0);
 }
 
 TEST_F(MonitorFeatureTest, NothingIsLeftWithoutThePlugin) {

@@ -33,8 +33,8 @@ const kube::ObjectKey kDaemonSet{std::string(kMonitorNamespace), std::string(kMo
 
 MonitorReconciler::MonitorReconciler(kube::Client& client, const operator_::OperandOptions& options,
                                      const operator_::ConfigStore& configs,
-                                     operator_::OperandStore& store)
-    : client_(client), options_(options), configs_(configs), store_(store) {}
+                                     operator_::OperandStore& store, const MonitorMetrics& metrics)
+    : client_(client), options_(options), configs_(configs), store_(store), metrics_(metrics) {}
 
 bool MonitorReconciler::Left() const { return store_.HasAny(MonitorObjects(options_)); }
 
@@ -79,6 +79,7 @@ Async<bool> MonitorReconciler::Serve(const std::string& log) {
     if (!read) co_return read.error();
     reasons = std::move(*read);
   }
+  metrics_.missing.Set(static_cast<double>(rollout.nodes - rollout.available));
   Report(StateOf(rollout, reasons));
   co_return rollout.complete();
 }
@@ -126,6 +127,7 @@ Async<std::vector<kube::Unstructured>> MonitorReconciler::ReadSome(kube::Resourc
 }
 
 Async<Outcome> MonitorReconciler::Remove(const std::string& log) {
+  metrics_.missing.Set(0);
   Report(std::nullopt);
   if (!Left()) {
     bool removed = std::exchange(removing_, false);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "exec-format/operator/monitor_metrics.h"
 #include "exec-format/operator/monitor_status.h"
 #include "kube/base/async.h"
 #include "kube/client/client.h"
@@ -30,7 +31,8 @@ class MonitorReconciler final : public kube::Reconciler {
  public:
   // The references outlive this.
   MonitorReconciler(kube::Client& client, const operator_::OperandOptions& options,
-                    const operator_::ConfigStore& configs, operator_::OperandStore& store);
+                    const operator_::ConfigStore& configs, operator_::OperandStore& store,
+                    const MonitorMetrics& metrics);
 
   // Called when everything has been removed. Before the first Reconcile().
   void OnRemoved(std::function<void()> listener) { on_removed_ = std::move(listener); }
@@ -66,6 +68,7 @@ class MonitorReconciler final : public kube::Reconciler {
   const operator_::OperandOptions& options_;
   const operator_::ConfigStore& configs_;
   operator_::OperandStore& store_;
+  const MonitorMetrics& metrics_;
   std::function<void()> on_removed_;
   std::function<void()> on_reported_;
   bool known_ = false;

@@ -38,7 +38,7 @@ operator_::FeatureCondition::State StateOf(const MonitorRollout& rollout,
     return {.status = true,
             .reason = "OnAllNodes",
             .message =
-                "exec format errors are seen on all " + std::to_string(rollout.nodes) + " nodes"};
+                "exec format errors are seen on all nodes (" + std::to_string(rollout.nodes) + ")"};
   }
   std::string message = "exec format errors are seen on " + of_nodes;
   if (rollout.nodes == 0) {

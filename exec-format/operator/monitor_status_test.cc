@@ -33,7 +33,7 @@ std::string Text(const Json& set, const std::vector<std::string>& reasons = {}) 
 
 TEST(MonitorStatusTest, OnAllNodes) {
   EXPECT_EQ(Text(DaemonSet(3, 3, 3)),
-            "True OnAllNodes: exec format errors are seen on all 3 nodes");
+            "True OnAllNodes: exec format errors are seen on all nodes (3)");
 }
 
 TEST(MonitorStatusTest, OnSomeNodes) {

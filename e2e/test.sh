@@ -37,6 +37,8 @@ readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kin
 readonly ci_minutes=90
 # Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
 readonly sanitizer_gigabytes=15
+# Of Bazel's cache, for what all parts build.
+readonly cache_gigabytes=24
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
 deadline= # of the rotation, in seconds since 1970; empty: none
 stopped=  # not empty: a part was stopped at the deadline
@@ -356,6 +358,7 @@ main() {
       exit 2
     }
   done
+  python3 bazel/prune_cache.py ~/.cache/pod-placement/bazel "$cache_gigabytes"
   for part in "${wanted[@]}"; do "run_$part"; done
   say "total of ${wanted[*]}, after $((SECONDS / 60)) minutes"
   local status=0

@@ -34,14 +34,17 @@ struct kernfs_node___parent {
 struct kernfs_node___rcu {
   struct kernfs_node* __parent;
 } OF_KERNEL;
+struct cgroup_root;
 struct cgroup {
   struct kernfs_node* kn;
+  struct cgroup_root* root;
 } OF_KERNEL;
 struct cgroup_subsys_state {
   struct cgroup* cgroup;
 } OF_KERNEL;
 struct css_set {
   struct cgroup_subsys_state* subsys[1];
+  struct cgroup* dfl_cgrp;
 } OF_KERNEL;
 struct task_struct {
   struct css_set* cgroups;
@@ -143,8 +146,9 @@ static struct kernfs_node* ParentOf(struct kernfs_node* node) {
   return BPF_CORE_READ(older, parent);
 }
 
-// The cgroup of the controller `pids`, which has the path that the container runtime made, in the
-// hierarchies of version 1 and in the unified one; of `memory` in a kernel without `pids`.
+// The cgroup that the container runtime made. With version 1, that of the controller `pids`, or of
+// `memory` in a kernel without it. In the unified hierarchy, a cgroup need not have the controller:
+// then its state is that of a cgroup around it.
 static struct kernfs_node* CgroupOf(struct task_struct* task) {
   struct css_set* set = BPF_CORE_READ(task, cgroups);
   int controller = 0;
@@ -156,7 +160,11 @@ static struct kernfs_node* CgroupOf(struct task_struct* task) {
   struct cgroup_subsys_state* state = 0;
   struct cgroup_subsys_state** states = (void*)set + bpf_core_field_offset(set->subsys);
   bpf_probe_read_kernel(&state, sizeof(state), states + controller);
-  return BPF_CORE_READ(state, cgroup, kn);
+  struct cgroup* of_controller = BPF_CORE_READ(state, cgroup);
+  struct cgroup* unified = BPF_CORE_READ(set, dfl_cgrp);
+  if (BPF_CORE_READ(of_controller, root) == BPF_CORE_READ(unified, root))
+    return BPF_CORE_READ(unified, kn);
+  return BPF_CORE_READ(of_controller, kn);
 }
 
 SEC("tp_btf/sys_exit")

@@ -72,6 +72,17 @@ const std::vector<UnusedRight> kUnusedByFlows = {
     {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
      "pod-placement-daemon-set-templates",
      "the same"},
+    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
+     "exec-format-error-findings",
+     "the same"},
+    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
+     "exec-format-error-monitor",
+     "the same"},
+    {"multiarch-tuning-operator: bind clusterroles.rbac.authorization.k8s.io "
+     "exec-format-error-monitor-reasons",
+     "the same"},
+    {"multiarch-tuning-operator: list events",
+     "used while a monitor of exec format errors does not work"},
     {"pod-placement-policy-web-hook: get namespaces",
      "used for a namespace that is newer than the watch"},
     {"pod-placement-controller: list secrets global-pull",

@@ -203,6 +203,12 @@ TEST_F(ExecFormatMonitorFlow, ALoopCostsLittleAndHidesNoOtherPod) {
 }
 
 TEST_F(ExecFormatMonitorFlow, NothingIsLeftWithoutThePlugin) {
+  // Of a monitor that was stopped between its two writes.
+  exec_format::ENoExecEvent half;
+  half.mutable_metadata()->set_namespace_(cluster().operator_namespace());
+  half.mutable_metadata()->set_name("half");
+  auto written = cluster().Run(kube::Create(cluster().client(), half));
+  ASSERT_TRUE(written) << written.error();
   auto used = UseClusterConfig(DefaultClusterConfig());
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "the plugin is disabled")

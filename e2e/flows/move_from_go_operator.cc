@@ -106,6 +106,17 @@ Condition IsDeleted(const Resource& resource, const std::string& name) {
           }};
 }
 
+// Whether the kernel permits them or not.
+Condition ReportsMonitors() {
+  return {.name = "the monitors of exec format errors are reported",
+          .holds = [](Scene& scene) -> Result<> {
+            constexpr char kType[] = "ExecFormatErrorMonitorAvailable";
+            if (HasStatusCondition(kClusterConfigs, kCluster, kType, "True").holds(scene))
+              return Ok();
+            return HasStatusCondition(kClusterConfigs, kCluster, kType, "False").holds(scene);
+          }};
+}
+
 Condition NoOperandsLeft() {
   return {.name = "no operand is left in the operator's namespace",
           .holds = [](Scene& scene) -> Result<> {
@@ -186,8 +197,7 @@ TEST_F(MoveFromGoOperatorFlow, LosesNoPodAndLeavesNothing) {
       .Await(IsReplaced(kServices, operator_service, "/spec/selector"))
       .Await(IsReplaced(kMutatingWebhookConfigurations, kConfiguration, "/metadata/labels"))
       .Await(IsReplaced(kValidatingWebhookConfigurations, kValidating, "/metadata/labels"))
-      .Await(HasStatusCondition(kClusterConfigs, kCluster, "ExecFormatErrorMonitorSupported",
-                                "False", "not supported"))
+      .Await(ReportsMonitors())
       .Do(Delete(kClusterConfigs, kCluster))
       .Await(Absent(kClusterConfigs, kCluster))
       .Await(Absent(kMutatingWebhookConfigurations, kConfiguration))

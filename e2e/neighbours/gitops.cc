@@ -140,7 +140,8 @@ TEST_F(GitOpsFlow, WhatTheOperatorWritesIsNoDrift) {
 TEST_F(GitOpsFlow, TheManifestsOfTheInstallationHaveNoDrift) {
   deploy::ManifestOptions options{
       .ns = cluster().operator_namespace(), .images = {}, .components = {}};
-  for (const char* name : {"operator", "webhook", "shard", "cluster-controller"})
+  for (const char* name :
+       {"operator", "webhook", "shard", "cluster-controller", "exec-format-monitor"})
     options.images[name] = "integration.test/pod-placement/" + std::string(name) + ":" +
                            ProcessCluster::TagOf(Release::kNew);
   auto objects = operator_::LoadManifests(options);

@@ -40,7 +40,7 @@ CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
         "clusterpodschedulingpolicies.kupid.gardener.cloud")
 ROOT = os.getcwd()
 CHART = "multiarch-tuning-operator"
-PROGRAMS = ("operator", "webhook", "shard", "cluster-controller")
+PROGRAMS = ("operator", "webhook", "shard", "cluster-controller", "exec-format/monitor")
 # In an older version that is made of this one, the operator has this flag and the CRD of the
 # ClusterPodPlacementConfig has this short name.
 OLDER_FLAG = "--log-verbosity=Debug"
@@ -64,7 +64,10 @@ class Versions:
 
     def images(self, version):
         """The images on the nodes, by their names in the manifests: name and tag."""
-        return dict(image_of(self.trees[version], program) for program in PROGRAMS)
+        tree = self.trees[version]
+        # An older version may not have all of them.
+        return dict(image_of(tree, program) for program in PROGRAMS
+                    if os.path.isdir(os.path.join(tree, program)))
 
     def references(self, version):
         return {f"{name}:{tag}" for name, tag in self.images(version).items()}

@@ -15,11 +15,14 @@ readonly older=$POD_PLACEMENT_CACHE/older
 readonly optional=(//operator/helm:chart //operator/olm:bundle)
 
 build_older() {
-  local target folder targets=("${IMAGES[@]/%/:image}" //operator:deploy)
+  local target folder image targets=(//operator:deploy)
   rm -rf "$older/tree"
   mkdir -p "$older/tree"
   git archive "$1" | tar --extract --directory="$older/tree"
   cd "$older/tree"
+  for image in "${IMAGES[@]}"; do
+    [[ ! -d $image ]] || targets+=("$image:image")
+  done
   for target in "${optional[@]}"; do
     folder=${target#//}
     [[ ! -d ${folder%:*} ]] || targets+=("$target")
@@ -30,7 +33,7 @@ build_older() {
 
 main() {
   [[ -z ${KUBECONFIG:-} ]] || die "it would remove the operator of the cluster of KUBECONFIG"
-  local revision
+  local revision image
   revision=$(git rev-parse --quiet --verify "$1^{commit}") || die "no revision $1 in this clone"
   (build_older "$revision")
   build_images
@@ -38,7 +41,9 @@ main() {
 
   "$CLUSTER_DIR/up.sh"
   load_images "$PWD" "${IMAGES[@]}"
-  load_images "$older/tree" "${IMAGES[@]}"
+  for image in "${IMAGES[@]}"; do
+    [[ ! -d $older/tree/$image ]] || load_images "$older/tree" "$image"
+  done
   "$CLUSTER_DIR/with-cluster.sh" python3 e2e/install/install_flows.py --older "$older/tree"
 }
 

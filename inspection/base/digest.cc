@@ -27,19 +27,9 @@ std::string Sha256Digest(std::string_view content) {
 }
 
 kube::Result<void> VerifyDigest(std::string_view wanted, std::string_view content) {
-  std::string got;
-  if (wanted.starts_with("sha256:")) {
-    got = Sha256Digest(content);
-  } else if (wanted.starts_with("sha512:")) {
-    uint8_t hash[SHA512_DIGEST_LENGTH];
-    SHA512(reinterpret_cast<const uint8_t*>(content.data()), content.size(), hash);
-    got = "sha512:" + Hex(hash, sizeof hash);
-  } else {
-    return kube::Error::Invalid("unknown digest algorithm");
-  }
-  if (got != wanted)
-    return kube::Error::Invalid("content is " + got + ", not " + std::string(wanted));
-  return kube::Ok();
+  DigestVerifier verifier{std::string(wanted)};
+  verifier.Add(content);
+  return verifier.Verify();
 }
 
 struct DigestVerifier::State {

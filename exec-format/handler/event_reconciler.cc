@@ -72,7 +72,7 @@ Async<Outcome> EventReconciler::Reconcile(kube::Request request) {
   const seconds age = AgeOf(*event);
   if (WaitsForStatus(*event, age)) co_return Outcome::After(kStatusWithin - age);
 
-  Result<> waited = co_await clock_.SleepUntil(budget_.Take());
+  Result<> waited = co_await clock_.SleepUntil(pace_.Take());
   if (!waited) co_return waited.error();
   event.reset();
   if (objects_ != nullptr) event = objects_->Get(request.key);

@@ -16,6 +16,7 @@
 #include "exec-format/handler/limits.h"
 #include "exec-format/handler/node_architectures.h"
 #include "exec-format/handler/pod_finder.h"
+#include "exec-format/pace.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
@@ -45,7 +46,7 @@ class EventReconciler final : public kube::Reconciler {
         clock_(clock),
         events_(events),
         metrics_(metrics),
-        budget_(clock),
+        pace_(clock, kBurst, kPeriod),
         pod_events_(clock),
         logged_(clock, std::chrono::minutes(10)),
         nodes_(client, clock),
@@ -86,7 +87,7 @@ class EventReconciler final : public kube::Reconciler {
   kube::EventRecorder& events_;
   HandlerMetrics& metrics_;
   const kube::Reader<ENoExecEvent>* objects_ = nullptr;
-  PassBudget budget_;
+  Pace pace_;
   PodEventLimit pod_events_;
   kube::EventLimiter logged_;
   NodeArchitectures nodes_;

@@ -2,7 +2,6 @@
 // What bounds the cost of ENoExecEvents, whoever creates them. Thread: the client's.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <string>
@@ -20,29 +19,8 @@ inline constexpr std::chrono::seconds kPeriod{1};
 inline constexpr size_t kEventsOfPod = 5;
 inline constexpr std::chrono::hours kPodWindow{1};
 inline constexpr size_t kMaxPods = 1'024;
-// Objects that are known at a time; as many as the namespace's ResourceQuota admits.
+// Objects that are known at a time; further ones are handled once there is room.
 inline constexpr size_t kMaxObjects = 500;
-
-// When the next pass may begin.
-class PassBudget {
- public:
-  // `clock` outlives this.
-  explicit PassBudget(kube::Clock& clock)
-      : clock_(clock), next_(clock.Now() - (kBurst - 1) * kPeriod) {}
-
-  // When a pass may begin; it counts.
-  kube::TimePoint Take() {
-    const kube::TimePoint now = clock_.Now();
-    next_ = std::max<kube::TimePoint>(next_, now - (kBurst - 1) * kPeriod);
-    const kube::TimePoint begin = std::max(next_, now);
-    next_ += kPeriod;
-    return begin;
-  }
-
- private:
-  kube::Clock& clock_;
-  kube::TimePoint next_;
-};
 
 // How many events pods have had, of the last kMaxPods.
 class PodEventLimit {

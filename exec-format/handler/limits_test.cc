@@ -12,26 +12,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(PassBudgetTest, ABurstAndThenOneInAPeriod) {
-  kube::FakeClock clock;
-  PassBudget budget(clock);
-  for (int i = 0; i < kBurst; ++i) EXPECT_EQ(budget.Take(), clock.Now());
-  EXPECT_EQ(budget.Take(), clock.Now() + kPeriod);
-  EXPECT_EQ(budget.Take(), clock.Now() + 2 * kPeriod);
-}
-
-TEST(PassBudgetTest, TimeRegainsABurstAndNoMore) {
-  kube::FakeClock clock;
-  PassBudget budget(clock);
-  for (int i = 0; i < kBurst; ++i) budget.Take();
-  clock.Advance(kPeriod);
-  EXPECT_EQ(budget.Take(), clock.Now());
-  EXPECT_EQ(budget.Take(), clock.Now() + kPeriod);
-  clock.Advance(1h);
-  for (int i = 0; i < kBurst; ++i) EXPECT_EQ(budget.Take(), clock.Now());
-  EXPECT_EQ(budget.Take(), clock.Now() + kPeriod);
-}
-
 TEST(PodEventLimitTest, APodHasSoManyWithinTheWindow) {
   kube::FakeClock clock;
   PodEventLimit limit(clock);

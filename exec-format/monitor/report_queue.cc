@@ -45,15 +45,13 @@ void ReportQueue::Add(Finding finding) {
   }
 }
 
-TimePoint ReportQueue::NextAt() const { return full_ - (kAtOnce - 1) * kReportEvery; }
-
 std::optional<Finding> ReportQueue::Next() {
   Pod* next = nullptr;
   for (Pod& pod : pods_) {
     if (!pod.waiting.empty() && (next == nullptr || pod.last_turn < next->last_turn)) next = &pod;
   }
   if (next == nullptr) return std::nullopt;
-  full_ = std::max(full_, clock_.Now()) + kReportEvery;
+  pace_.Take();
   next->last_turn = ++turn_;
   Finding finding = std::move(next->waiting.front());
   next->waiting.pop_front();

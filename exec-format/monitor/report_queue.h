@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "exec-format/monitor/container.h"
+#include "exec-format/pace.h"
 #include "kube/base/clock.h"
 
 namespace exec_format {
@@ -44,12 +45,12 @@ class ReportQueue {
   };
 
   // `clock` outlives it.
-  explicit ReportQueue(kube::Clock& clock) : clock_(clock) {}
+  explicit ReportQueue(kube::Clock& clock) : clock_(clock), pace_(clock, kAtOnce, kReportEvery) {}
 
   void Add(Finding finding);
   bool empty() const { return waiting_ == 0; }
   // When Next() may be called.
-  kube::TimePoint NextAt() const;
+  kube::TimePoint NextAt() const { return pace_.NextAt(); }
   // The finding whose turn it is; nullopt if none waits.
   std::optional<Finding> Next();
   const Dropped& dropped() const { return dropped_; }
@@ -70,8 +71,7 @@ class ReportQueue {
   std::vector<Pod> pods_;
   size_t waiting_ = 0;
   uint64_t turn_ = 0;
-  // When the whole of kAtOnce is available again.
-  kube::TimePoint full_{};
+  Pace pace_;
   Dropped dropped_;
 };
 

@@ -99,7 +99,9 @@ TEST_F(MonitorFeatureTest, SaysWhyNodesAreNotWatched) {
   pod["metadata"] = {{"name", "m-1"},
                      {"namespace", kKey.ns},
                      {"uid", "1"},
-                     {"labels", {{"app.kubernetes.io/name", kKey.name}}}};
+                     {"labels",
+                      {{"app.kubernetes.io/name", kKey.name},
+                       {"app.kubernetes.io/managed-by", "multiarch-tuning-operator"}}}};
   pod["spec"]["nodeName"] = "node-a";
   h_.api.CreateJson(kube::kPods, pod);
   Json event;

@@ -98,11 +98,13 @@ Async<bool> MonitorReconciler::NamespaceIsReady() {
 }
 
 Async<std::vector<std::string>> MonitorReconciler::Reasons() {
-  std::string of_monitors = "&labelSelector=app.kubernetes.io/name%3D" + kDaemonSet.name;
+  kube::ListOptions of_monitors{.ns = kDaemonSet.ns,
+                                .label_selector = operator_::PodsOf(kMonitorName)};
   Result<std::vector<kube::Unstructured>> pods =
       co_await ReadSome(kube::kPods, std::move(of_monitors));
   if (!pods) co_return pods.error();
-  std::string not_monitored = "&fieldSelector=reason%3D" + std::string(kReasonNotMonitored);
+  kube::ListOptions not_monitored{.ns = kDaemonSet.ns,
+                                  .field_selector = "reason=" + std::string(kReasonNotMonitored)};
   Result<std::vector<kube::Unstructured>> events =
       co_await ReadSome(kube::kEvents, std::move(not_monitored));
   if (!events) co_return events.error();
@@ -115,9 +117,9 @@ Async<std::vector<std::string>> MonitorReconciler::Reasons() {
 }
 
 Async<std::vector<kube::Unstructured>> MonitorReconciler::ReadSome(kube::Resource resource,
-                                                                   std::string selector) {
-  kube::ApiRequest request{.target = resource.Path(kDaemonSet.ns, "") +
-                                     "?limit=" + std::to_string(kMaxRead) + selector};
+                                                                   kube::ListOptions which) {
+  kube::ApiRequest request{.target = kube::ListTarget(resource, which)};
+  kube::AddQuery(request.target, "limit", std::to_string(kMaxRead));
   Result<kube::Unstructured> list =
       co_await kube::CallFor<kube::Unstructured>(client_, std::move(request));
   if (!list) co_return list.error();

@@ -13,6 +13,7 @@
 #include "exec-format/operator/monitor_status.h"
 #include "kube/base/async.h"
 #include "kube/client/client.h"
+#include "kube/client/typed.h"
 #include "kube/controller/reconciler.h"
 #include "operator/config_store.h"
 #include "operator/objects/operand_store.h"
@@ -58,8 +59,9 @@ class MonitorReconciler final : public kube::Reconciler {
   kube::Async<bool> NamespaceIsReady();
   // Why monitors are not available. Errors: the API server's.
   kube::Async<std::vector<std::string>> Reasons();
+  // At most kMaxRead of them.
   kube::Async<std::vector<kube::Unstructured>> ReadSome(kube::Resource resource,
-                                                        std::string selector);
+                                                        kube::ListOptions which);
   kube::Async<kube::Outcome> Remove(const std::string& log);
   kube::Async<> DeleteFindings();
   void Report(std::optional<State> state);

@@ -40,6 +40,8 @@ class ProcessCluster : public Cluster {
   kube::Result<> UndeployOperator();
   // Deletes the objects of the manifests, in their order, and waits for none of them.
   kube::Result<> DeleteManifests();
+  // What DeployOperator() deploys.
+  kube::Result<std::vector<kube::Unstructured>> Manifests(Release release = Release::kNew) const;
   // "Deployment NAMESPACE/NAME" of each object of the manifests.
   std::set<std::string> ManifestNames();
 
@@ -63,7 +65,6 @@ class ProcessCluster : public Cluster {
                  Options options, std::unique_ptr<ControlPlane> plane,
                  std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
-  kube::Result<std::vector<kube::Unstructured>> Manifests(Release release = Release::kNew) const;
   // Adds every role and binding from now on to the audit.
   void FollowRoles();
 

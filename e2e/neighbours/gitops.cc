@@ -5,12 +5,12 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "deploy/manifests.h"
 #include "e2e/cluster_harness/child_process.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 #include "kube/types/list_at.h"
-#include "operator/deploy/manifests.h"
 
 namespace e2e {
 namespace {
@@ -138,13 +138,7 @@ TEST_F(GitOpsFlow, WhatTheOperatorWritesIsNoDrift) {
 // as both apply: a fieldRef is atomic, so that its default version is a difference until it is
 // stored.
 TEST_F(GitOpsFlow, TheManifestsOfTheInstallationHaveNoDrift) {
-  deploy::ManifestOptions options{
-      .ns = cluster().operator_namespace(), .images = {}, .components = {}};
-  for (const char* name :
-       {"operator", "webhook", "shard", "cluster-controller", "exec-format-monitor"})
-    options.images[name] = "integration.test/pod-placement/" + std::string(name) + ":" +
-                           ProcessCluster::TagOf(Release::kNew);
-  auto objects = operator_::LoadManifests(options);
+  auto objects = TheProcessCluster().Manifests();
   ASSERT_TRUE(objects) << objects.error();
   for (const kube::Unstructured& object : *objects) {
     auto resource = deploy::ResourceOfObject(object);

@@ -4,6 +4,7 @@
 // that does not run the pod leaves no trace.
 #include "e2e/framework/flow_fixture.h"
 #include "exec-format/e_no_exec_event.h"
+#include "exec-format/flows/reported_container.h"
 #include "exec-format/names.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
@@ -22,28 +23,6 @@ const std::string kLabel(exec_format::kExecFormatErrorLabel);
 const std::string kReason(exec_format::kReasonExecFormatError);
 
 std::string ContainerId() { return "containerd://" + std::string(64, 'a'); }
-
-Result<> PatchStatus(Scene& scene, const kube::Resource& resource, kube::ObjectKey key,
-                     const Json& status) {
-  Cluster& cluster = scene.cluster();
-  Json patch = {{"status", status}};
-  auto patched =
-      cluster.Run(kube::PatchObject(cluster.client(), resource, std::move(key), kube::kMergePatch,
-                                    std::move(patch), std::string("status")));
-  if (!patched) return patched.error();
-  return Ok();
-}
-
-// The kubelet reports the container of a running pod.
-Step ReportContainer(const std::string& pod) {
-  return {.name = "report the container of " + pod, .act = [=](Scene& scene) -> Result<> {
-            Json container = {{"name", "app"},   {"containerID", ContainerId()},
-                              {"image", "demo"}, {"imageID", "demo"},
-                              {"ready", true},   {"restartCount", 0}};
-            Json status = {{"containerStatuses", Json::array({std::move(container)})}};
-            return PatchStatus(scene, kPods, {scene.ns(), pod}, status);
-          }};
-}
 
 enum class By { kName, kUid };
 
@@ -96,11 +75,6 @@ Condition NoTraceOn(const std::string& pod) {
           }};
 }
 
-Condition Runs(const std::string& pod) {
-  return OfPod(pod, "runs",
-               [](const Json& json) { return kube::StringAt(json, "status.phase") == "Running"; });
-}
-
 class ExecFormatErrorsFlow : public FlowFixture {
  protected:
   void Enable() {
@@ -122,8 +96,8 @@ TEST_F(ExecFormatErrorsFlow, ThePodGetsAnEventAndALabel) {
       .Do(Create(PodOn("by-uid", "arm64")))
       .Await(Runs("by-name"))
       .Await(Runs("by-uid"))
-      .Do(ReportContainer("by-name"))
-      .Do(ReportContainer("by-uid"))
+      .Do(ReportContainer("by-name", ContainerId()))
+      .Do(ReportContainer("by-uid", ContainerId()))
       .Do(Report("named", "by-name", "node-arm64", By::kName))
       .Await(Deleted("named"))
       .Await(Labelled("by-name", kLabel, "true"))
@@ -140,7 +114,7 @@ TEST_F(ExecFormatErrorsFlow, ANodeSaysNothingOfThePodsOfOthers) {
   Flow(scene(), "reports of another node")
       .Do(Create(PodOn("web", "arm64")))
       .Await(Runs("web"))
-      .Do(ReportContainer("web"))
+      .Do(ReportContainer("web", ContainerId()))
       .Do(Report("named", "web", "node-s390x", By::kName))
       .Do(Report("of-uid", "web", "node-s390x", By::kUid))
       .Await(Deleted("named"))
@@ -153,7 +127,7 @@ TEST_F(ExecFormatErrorsFlow, WithoutThePluginNothingIsHandled) {
   Flow flow(scene(), "without the plugin");
   flow.Do(Create(PodOn("web", "arm64")))
       .Await(Runs("web"))
-      .Do(ReportContainer("web"))
+      .Do(ReportContainer("web", ContainerId()))
       .Do(Report("named", "web", "node-arm64", By::kName))
       .Stays(NoTraceOn("web"), 3s);
   Enable();
@@ -179,7 +153,7 @@ TEST_F(ExecFormatErrorsFlow, AKindThatIsMissingIsWatchedOnceItIsThere) {
       .Await(HasStatusCondition(kube::kCustomResourceDefinitions, name, "Established", "True"))
       .Do(Create(PodOn("web", "arm64")))
       .Await(Runs("web"))
-      .Do(ReportContainer("web"))
+      .Do(ReportContainer("web", ContainerId()))
       .Do(Report("named", "web", "node-arm64", By::kName))
       .Await(Deleted("named"), 120s)
       .Await(Labelled("web", kLabel, "true"));

@@ -2,17 +2,17 @@
 // The monitors of exec format errors, with the kernel of this machine: each is a process of the
 // process tier, and a container is a cgroup with the names that a kubelet gives. Where the kernel
 // permits no BPF program, the condition has to say so, and nothing crashes.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 
 #include "e2e/framework/flow_fixture.h"
 #include "exec-format/e_no_exec_event.h"
+#include "exec-format/flows/reported_container.h"
 #include "exec-format/names.h"
 #include "exec-format/operator/monitor_status.h"
+#include "exec-format/testing/started_file.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -35,13 +35,11 @@ constexpr kube::Resource kFindings = kube::ResourceOf<exec_format::ENoExecEvent>
 class Container {
  public:
   Container(const std::string& pod_uid, char digit) : id_(64, digit) {
-    for (const char* root : {"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}) {
-      if (access((std::string(root) + "/cgroup.procs").c_str(), W_OK) != 0) continue;
-      pod_ = fs::path(root) / ("kubepods-pod" + pod_uid + ".slice");
-      folder_ = pod_ / ("cri-containerd-" + id_ + ".scope");
-      fs::create_directories(folder_);
-      return;
-    }
+    const fs::path root = exec_format::CgroupRoot();
+    if (root.empty()) return;
+    pod_ = root / ("kubepods-pod" + pod_uid + ".slice");
+    folder_ = pod_ / ("cri-containerd-" + id_ + ".scope");
+    fs::create_directories(folder_);
   }
   ~Container() {
     if (folder_.empty()) return;
@@ -57,17 +55,7 @@ class Container {
 
   // Returns: errno of execve() of `path` inside.
   int Execute(const std::string& path) const {
-    pid_t child = fork();
-    if (child == 0) {
-      std::ofstream(folder_ / "cgroup.procs") << getpid() << std::flush;
-      char* const arguments[] = {const_cast<char*>(path.c_str()), nullptr};
-      char* const environment[] = {nullptr};
-      execve(path.c_str(), arguments, environment);
-      _exit(errno);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WEXITSTATUS(status);
+    return exec_format::Start(path, exec_format::Call::kExecve, folder_);
   }
 
  private:
@@ -75,20 +63,6 @@ class Container {
   fs::path pod_;
   fs::path folder_;
 };
-
-// An ELF file of a machine that is none of the nodes'.
-std::string ForeignElf() {
-  std::string file("\177ELF\2\1\1", 7);
-  file.resize(64);
-  file[16] = 2;     // ET_EXEC
-  file[18] = 0x2a;  // EM_SH
-  return file;
-}
-
-Condition Runs(const std::string& pod) {
-  return OfPod(pod, "runs",
-               [](const Json& json) { return kube::StringAt(json, "status.phase") == "Running"; });
-}
 
 Condition NoFindings() {
   return {.name = "no ENoExecEvent is left", .holds = [](Scene& scene) -> Result<> {
@@ -122,29 +96,7 @@ class ExecFormatMonitorFlow : public FlowFixture {
   }
 
   std::string Write(const std::string& name, const std::string& content) {
-    fs::create_directories(folder_);
-    fs::path path = folder_ / name;
-    std::ofstream(path) << content;
-    fs::permissions(path, fs::perms::owner_all);
-    return path;
-  }
-
-  // The pod on a node of this machine's architecture runs, with `container`.
-  Step Report(const std::string& pod, const std::string& container) {
-    return {.name = "report the container of " + pod, .act = [=](Scene& scene) -> Result<> {
-              Json status = {{"name", "app"},   {"containerID", container},
-                             {"image", "demo"}, {"imageID", "demo"},
-                             {"ready", true},   {"restartCount", 0}};
-              Json patch;
-              patch["status"]["containerStatuses"] = Json::array({std::move(status)});
-              Cluster& cluster = scene.cluster();
-              kube::ObjectKey key{scene.ns(), pod};
-              auto patched = cluster.Run(kube::PatchObject(cluster.client(), kPods, std::move(key),
-                                                           kube::kMergePatch, std::move(patch),
-                                                           std::string("status")));
-              if (!patched) return patched.error();
-              return Ok();
-            }};
+    return exec_format::WriteExecutable(folder_, name, content);
   }
   std::string UidOf(const std::string& pod) {
     auto found = scene().Get(kPods, pod);
@@ -172,8 +124,8 @@ TEST_F(ExecFormatMonitorFlow, AFileOfAnotherMachineIsReportedToItsPod) {
       .Await(Runs("web"));
   Container container(UidOf("web"), 'c');
   if (!container.can_run()) GTEST_SKIP() << "no cgroup can be made";
-  std::string path = Write("server", ForeignElf());
-  flow.Do(Report("web", container.id()));
+  std::string path = Write("server", exec_format::ForeignElf());
+  flow.Do(ReportContainer("web", container.id()));
   ASSERT_EQ(container.Execute(path), ENOEXEC);
   flow.Await(EventAbout("web", kReason, {"\"app\"", path, "node-amd64"}))
       .Await(Labelled("web", kLabel, "true"))
@@ -189,7 +141,7 @@ TEST_F(ExecFormatMonitorFlow, ALoopCostsLittleAndHidesNoOtherPod) {
   Container loop(UidOf("loop"), 'd');
   Container quiet(UidOf("quiet"), 'e');
   if (!loop.can_run()) GTEST_SKIP() << "no cgroup can be made";
-  flow.Do(Report("loop", loop.id())).Do(Report("quiet", quiet.id()));
+  flow.Do(ReportContainer("loop", loop.id())).Do(ReportContainer("quiet", quiet.id()));
   for (int i = 0; i < 500; ++i)
     ASSERT_EQ(loop.Execute(Write("empty-" + std::to_string(i), "")), ENOEXEC);
   ASSERT_EQ(quiet.Execute(Write("script", "echo without an interpreter\n")), ENOEXEC);

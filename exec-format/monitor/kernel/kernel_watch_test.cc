@@ -2,22 +2,19 @@
 // On the running kernel, with real files; skipped where that permits no BPF program.
 #include "exec-format/monitor/kernel/kernel_watch.h"
 
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "exec-format/testing/started_file.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/run.h"
@@ -28,23 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace std::chrono_literals;
 using testing::ElementsAre;
-
-// Of a machine that is none of the project's architectures.
-std::string ForeignElf() {
-  std::string file("\177ELF\2\1\1", 7);
-  file.resize(64);
-  file[16] = 2;     // ET_EXEC
-  file[18] = 0x2a;  // EM_SH
-  return file;
-}
-
-// The folder of the root cgroup of the controller pids; "" if it cannot be written.
-std::string Cgroups() {
-  for (const char* folder : {"/sys/fs/cgroup/pids", "/sys/fs/cgroup"}) {
-    if (access((std::string(folder) + "/cgroup.procs").c_str(), W_OK) == 0) return folder;
-  }
-  return "";
-}
 
 class KernelWatchTest : public testing::Test {
  protected:
@@ -64,32 +44,7 @@ class KernelWatchTest : public testing::Test {
   }
 
   std::string Write(const std::string& name, const std::string& content) {
-    fs::create_directories(folder_);
-    fs::path path = folder_ / name;
-    std::ofstream(path) << content;
-    fs::permissions(path, fs::perms::owner_all);
-    return path;
-  }
-
-  enum class Call { kExecve, kExecveat };
-  // Returns: errno of the call in a child, in the cgroup if it is not "".
-  static int Execute(const std::string& path, Call call = Call::kExecve,
-                     const std::string& cgroup = "") {
-    pid_t child = fork();
-    if (child == 0) {
-      if (!cgroup.empty()) std::ofstream(cgroup + "/cgroup.procs") << getpid() << std::flush;
-      char* const arguments[] = {const_cast<char*>(path.c_str()), nullptr};
-      char* const environment[] = {nullptr};
-      if (call == Call::kExecveat) {
-        syscall(SYS_execveat, AT_FDCWD, path.c_str(), arguments, environment, 0);
-      } else {
-        execve(path.c_str(), arguments, environment);
-      }
-      _exit(errno);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WEXITSTATUS(status);
+    return WriteExecutable(folder_, name, content);
   }
 
   size_t Seen(const std::string& path) const {
@@ -118,7 +73,7 @@ class KernelWatchTest : public testing::Test {
 TEST_F(KernelWatchTest, TellsOfBothCalls) {
   for (Call call : {Call::kExecve, Call::kExecveat}) {
     std::string path = Write(call == Call::kExecve ? "foreign" : "foreign-at", ForeignElf());
-    ASSERT_EQ(Execute(path, call), ENOEXEC);
+    ASSERT_EQ(Start(path, call), ENOEXEC);
     EXPECT_TRUE(RunUntilSeen(path));
     EXPECT_EQ(Seen(path), 1u);
   }
@@ -128,16 +83,16 @@ TEST_F(KernelWatchTest, TellsOfFilesThatAreNoBinaries) {
   for (const auto& [name, content] :
        {std::pair{"empty", ""}, {"script", "echo no interpreter is named\n"}}) {
     std::string path = Write(name, content);
-    ASSERT_EQ(Execute(path), ENOEXEC);
+    ASSERT_EQ(Start(path), ENOEXEC);
     EXPECT_TRUE(RunUntilSeen(path));
   }
 }
 
 TEST_F(KernelWatchTest, OtherErrorsAndSuccessAreNotTold) {
-  EXPECT_EQ(Execute("/no/such/file"), ENOENT);
-  EXPECT_EQ(Execute("/bin/true"), 0);
+  EXPECT_EQ(Start("/no/such/file"), ENOENT);
+  EXPECT_EQ(Start("/bin/true"), 0);
   std::string last = Write("last", "");
-  ASSERT_EQ(Execute(last), ENOEXEC);
+  ASSERT_EQ(Start(last), ENOEXEC);
   ASSERT_TRUE(RunUntilSeen(last));
   EXPECT_EQ(Seen("/no/such/file"), 0u);
   EXPECT_EQ(Seen("/bin/true"), 0u);
@@ -147,18 +102,18 @@ TEST_F(KernelWatchTest, ALongPathIsCut) {
   std::string path = Write("l" + std::string(250, 'o') + "ng", "");
   std::string long_path =
       path.substr(0, path.rfind('/')) + std::string(200, '/') + path.substr(path.rfind('/') + 1);
-  ASSERT_EQ(Execute(long_path), ENOEXEC);
+  ASSERT_EQ(Start(long_path), ENOEXEC);
   EXPECT_TRUE(RunUntilSeen(long_path.substr(0, 255)));
 }
 
 TEST_F(KernelWatchTest, NamesTheCgroupsAroundTheProcess) {
-  std::string root = Cgroups();
+  std::string root = CgroupRoot();
   if (root.empty()) GTEST_SKIP() << "no cgroup can be made";
   std::string outer = "/kernel-watch-" + std::to_string(getpid());
   std::string inner = outer + "/cri-" + std::string(64, 'a') + ".scope";
   fs::create_directories(root + inner);
   std::string path = Write("in-cgroup", "");
-  EXPECT_EQ(Execute(path, Call::kExecve, root + inner), ENOEXEC);
+  EXPECT_EQ(Start(path, Call::kExecve, root + inner), ENOEXEC);
   EXPECT_TRUE(RunUntilSeen(path));
   for (const ExecError& error : seen_) {
     if (error.path != path) continue;
@@ -170,13 +125,13 @@ TEST_F(KernelWatchTest, NamesTheCgroupsAroundTheProcess) {
 }
 
 TEST_F(KernelWatchTest, MoreCgroupsThanARecordHoldsAreNotWhole) {
-  std::string root = Cgroups();
+  std::string root = CgroupRoot();
   if (root.empty()) GTEST_SKIP() << "no cgroup can be made";
   std::string name = "kernel-watch-deep-" + std::to_string(getpid());
   std::string deep = root;
   for (int level = 0; level < 13; ++level) fs::create_directory(deep += "/" + name);
   std::string path = Write("in-deep-cgroup", "");
-  EXPECT_EQ(Execute(path, Call::kExecve, deep), ENOEXEC);
+  EXPECT_EQ(Start(path, Call::kExecve, deep), ENOEXEC);
   EXPECT_TRUE(RunUntilSeen(path));
   for (const ExecError& error : seen_) {
     if (error.path != path) continue;
@@ -188,16 +143,16 @@ TEST_F(KernelWatchTest, MoreCgroupsThanARecordHoldsAreNotWhole) {
 
 // A loop of failing calls in a cgroup wakes nobody up, and no other cgroup has less for it.
 TEST_F(KernelWatchTest, ACgroupHasItsShare) {
-  std::string root = Cgroups();
+  std::string root = CgroupRoot();
   if (root.empty()) GTEST_SKIP() << "no cgroup can be made";
   std::string loop = root + "/kernel-watch-loop-" + std::to_string(getpid());
   std::string quiet = root + "/kernel-watch-quiet-" + std::to_string(getpid());
   fs::create_directory(loop);
   fs::create_directory(quiet);
   std::string path = Write("in-loop", "");
-  for (int call = 0; call < 300; ++call) ASSERT_EQ(Execute(path, Call::kExecve, loop), ENOEXEC);
+  for (int call = 0; call < 300; ++call) ASSERT_EQ(Start(path, Call::kExecve, loop), ENOEXEC);
   std::string last = Write("in-quiet", "");
-  ASSERT_EQ(Execute(last, Call::kExecve, quiet), ENOEXEC);
+  ASSERT_EQ(Start(last, Call::kExecve, quiet), ENOEXEC);
   ASSERT_TRUE(RunUntilSeen(last));
   // Of two windows, should one begin meanwhile.
   EXPECT_LE(Seen(path), 8u);

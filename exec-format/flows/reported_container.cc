@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exec-format/flows/reported_container.h"
+
+#include <utility>
+
+#include "e2e/framework/conditions.h"
+#include "e2e/framework/resources.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+
+kube::Result<> PatchStatus(Scene& scene, const kube::Resource& resource, kube::ObjectKey key,
+                           const Json& status) {
+  Cluster& cluster = scene.cluster();
+  Json patch = {{"status", status}};
+  auto patched =
+      cluster.Run(kube::PatchObject(cluster.client(), resource, std::move(key), kube::kMergePatch,
+                                    std::move(patch), std::string("status")));
+  if (!patched) return patched.error();
+  return kube::Ok();
+}
+
+Condition Runs(const std::string& pod) {
+  return OfPod(pod, "runs",
+               [](const Json& json) { return kube::StringAt(json, "status.phase") == "Running"; });
+}
+
+Step ReportContainer(const std::string& pod, const std::string& container_id) {
+  return {.name = "report the container of " + pod, .act = [=](Scene& scene) -> kube::Result<> {
+            Json container = {{"name", "app"},   {"containerID", container_id},
+                              {"image", "demo"}, {"imageID", "demo"},
+                              {"ready", true},   {"restartCount", 0}};
+            Json status = {{"containerStatuses", Json::array({std::move(container)})}};
+            return PatchStatus(scene, kPods, {scene.ns(), pod}, status);
+          }};
+}
+
+}  // namespace e2e

@@ -64,6 +64,11 @@ bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
          spec.plugins->exec_format_error_monitor->enabled;
 }
 
+ImageFindingsPlugin ClusterPodPlacementConfig::ImageFindings() const {
+  if (spec.plugins && spec.plugins->image_findings) return *spec.plugins->image_findings;
+  return {.enabled = WantsExecFormatErrorMonitor()};
+}
+
 Json SpecToJson(const ClusterPodPlacementConfigSpec& spec) { return WriteFields(spec); }
 
 Json StatusToJson(const ClusterPodPlacementConfigStatus& status) { return WriteFields(status); }

@@ -20,6 +20,7 @@
 #include "api/ephemeral_container_warnings.h"
 #include "api/field_error.h"
 #include "api/fields.h"
+#include "api/image_findings.h"
 #include "api/known_images.h"
 #include "api/node_affinity_scoring.h"
 #include "api/operands.h"
@@ -76,6 +77,7 @@ struct ClusterPlugins {
   std::optional<Amd64LevelsPlugin> amd64_levels;
   std::optional<EphemeralContainerWarnings> ephemeral_container_warnings;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
+  std::optional<ImageFindingsPlugin> image_findings;
 
   bool operator==(const ClusterPlugins&) const = default;
   static void Fields(auto& plugins, auto& field) {
@@ -87,6 +89,7 @@ struct ClusterPlugins {
     field("amd64Levels", plugins.amd64_levels);
     field("ephemeralContainerWarnings", plugins.ephemeral_container_warnings);
     field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
+    field("imageFindings", plugins.image_findings);
   }
 };
 
@@ -216,6 +219,8 @@ class ClusterPodPlacementConfig {
   bool WantsEphemeralContainerWarnings() const;
   // True if the plugin execFormatErrorMonitor is enabled.
   bool WantsExecFormatErrorMonitor() const;
+  // The plugin imageFindings; without it, it is enabled with execFormatErrorMonitor.
+  ImageFindingsPlugin ImageFindings() const;
 
   ClusterPodPlacementConfigSpec spec;
   ClusterPodPlacementConfigStatus status;

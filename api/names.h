@@ -97,6 +97,9 @@ inline constexpr std::string_view kENoExecEventsFinalizer =
 // Events.
 inline constexpr std::string_view kEventComponent = "multiarch-tuning-operator";
 inline constexpr std::string_view kReasonStaleInspection = "ArchAwareStaleInspection";
+// An image does not run where its index says: it was placed elsewhere; or nothing else is left.
+inline constexpr std::string_view kReasonImageFinding = "ArchAwareImageFinding";
+inline constexpr std::string_view kReasonImageFindingIgnored = "ArchAwareImageFindingIgnored";
 inline constexpr std::string_view kReasonPredicateSet = "ArchAwarePredicateSet";
 inline constexpr std::string_view kReasonGateAdded = "ArchAwareSchedGateAdded";
 inline constexpr std::string_view kReasonGateRemoved = "ArchAwareSchedGateRemovalSuccess";

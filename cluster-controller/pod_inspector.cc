@@ -11,6 +11,7 @@ using inspection::Inspected;
 using inspection::Use;
 using kube::Async;
 using kube::Result;
+using placement::JudgedImage;
 using placement::SharedPlatforms;
 
 namespace {
@@ -77,6 +78,23 @@ Async<std::vector<PodInspector::Wanted>> PodInspector::WantedFor(Images& images)
   co_return wanted;
 }
 
+Async<std::vector<ImageRequest>> PodInspector::RequestsFor(Images& images) {
+  Result<std::vector<Wanted>> all = co_await WantedFor(images);
+  if (!all) co_return all.error();
+  std::vector<ImageRequest> requests;
+  for (Wanted& wanted : *all) requests.push_back(std::move(wanted.request));
+  co_return requests;
+}
+
+JudgedImage PodInspector::Judge(const std::string& ns, const Wanted& wanted, Inspected& image) {
+  JudgedImage judged{.platforms = image.platforms};
+  if (findings_ == nullptr || image.digest.empty() || wanted.request.use != Use::kContainer)
+    return judged;
+  judged.wrong = findings_->WrongFor(image.digest, ns);
+  findings_->OnInspected(wanted.request, image);
+  return judged;
+}
+
 PodInspector::Known PodInspector::FindOnNodes(const kube::ObjectKey& pod, const std::string& image,
                                               bool wait, const kube::Error& otherwise) {
   if (nodes_ == nullptr) return otherwise;
@@ -138,19 +156,20 @@ Async<std::optional<PodImages>> PodInspector::InspectImages(Images& images, bool
   kube::TimePoint started = queue_.WaitingSince(key).value_or(clock_.Now());
 
   // Submits every image, also after an error, so that all are inspected at the same time.
-  std::vector<SharedPlatforms> platforms;
-  std::string stale;
-  bool from_nodes = false;
+  std::vector<JudgedImage> judged;
+  PodImages found;
+  std::string& stale = found.stale;
   std::optional<kube::Error> error;
   bool complete = true;
   for (const Wanted& wanted : *all) {
-    Known known = Find(key, wanted, last_attempt, from_nodes);
+    Known known = Find(key, wanted, last_attempt, found.from_nodes);
     if (!known) {
       complete = false;
     } else if (!*known) {
       if (!error) error = known->error();
     } else {
-      platforms.push_back(std::move((*known)->platforms));
+      judged.push_back(Judge(key.ns, wanted, **known));
+      if (!judged.back().wrong.empty()) found.wrong_image = wanted.request.image;
       if (stale.empty()) stale = std::move((*known)->stale);
     }
   }
@@ -163,7 +182,11 @@ Async<std::optional<PodImages>> PodInspector::InspectImages(Images& images, bool
   Forget(key);
   if (error) co_return *error;
   if (is_pod && !stale.empty()) metrics_.stale_inspections.Increment();
-  co_return PodImages{placement::Common(platforms), std::move(stale), from_nodes};
+  placement::JudgedPlatforms common = placement::CommonOf(judged);
+  found.platforms = std::move(common.common);
+  found.avoided = std::move(common.avoided);
+  found.believes_indexes = common.believes_indexes;
+  co_return found;
 }
 
 bool PodInspector::CanPrefetch() const {

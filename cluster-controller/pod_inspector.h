@@ -25,7 +25,9 @@
 #include "kube/queue/fair_share.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
+#include "placement/architecture.h"
 #include "placement/images.h"
+#include "placement/judged_images.h"
 #include "placement/platforms.h"
 
 namespace cluster_controller {
@@ -50,6 +52,26 @@ struct PodImages {
   std::string stale = {};
   // For an image, the nodes that have it now decided: others may have it later.
   bool from_nodes = false;
+  // Architectures of linux that all indexes name, and that `platforms` leaves out: an image was
+  // found not to run there. If that leaves none, the indexes are believed nevertheless.
+  placement::ArchitectureSet avoided = {};
+  bool believes_indexes = false;
+  // One of the images that were found not to run; "" if none was.
+  std::string wrong_image = {};
+};
+
+// What was found out about images beside what their indexes say. Thread: the client's.
+class ImageFindings {
+ public:
+  virtual ~ImageFindings() = default;
+
+  // The architectures of linux on which the image with this digest does not run, as far as the pods
+  // of `ns` are concerned.
+  virtual placement::ArchitectureSet WrongFor(const std::string& digest,
+                                              const std::string& ns) const = 0;
+  // To be called with each image of a pod that was inspected.
+  virtual void OnInspected(const inspection::ImageRequest& request,
+                           const inspection::Inspected& image) = 0;
 };
 
 class PodInspector {
@@ -82,6 +104,8 @@ class PodInspector {
 
   // `wake` is called with each pod that was queued because of a limit and may be inspected now.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
+  // Without them, indexes are believed. `findings` outlives all other calls; nullptr: none.
+  void Use(ImageFindings* findings) { findings_ = findings; }
 
   // nullopt: not known yet; the queue's OnResult() or OnTurn() wakes the pod for the next
   // call. Errors: that of the first image that cannot be inspected (it names image, registry and
@@ -92,6 +116,8 @@ class PodInspector {
   // The same of `images`, which outlives the call. Sets their keyring, and reads no Secret if it is
   // set.
   kube::Async<std::optional<PodImages>> InspectImages(Images& images, bool last_attempt = false);
+  // The requests of `images`, which outlives the call. Sets their keyring. Errors: as Inspect().
+  kube::Async<std::vector<inspection::ImageRequest>> RequestsFor(Images& images);
   // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
   bool CanPrefetch() const;
@@ -117,6 +143,9 @@ class PodInspector {
   // `images` outlives the call.
   kube::Async<std::vector<Wanted>> WantedFor(Images& images);
   using Known = std::optional<kube::Result<inspection::Inspected>>;
+  // The image, with what was found out about it.
+  placement::JudgedImage Judge(const std::string& ns, const Wanted& wanted,
+                               inspection::Inspected& image);
   // What is known of an image; nullopt: not yet. Sets `from_nodes` if nodes decided.
   Known Find(const kube::ObjectKey& pod, const Wanted& wanted, bool last_attempt, bool& from_nodes);
   // `wait`: as in NodeImages. `otherwise`: if no node has the image, or nodes are not asked.
@@ -125,7 +154,8 @@ class PodInspector {
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
-  NodeImages* nodes_;  // may be nullptr
+  NodeImages* nodes_;                  // may be nullptr
+  ImageFindings* findings_ = nullptr;  // may be nullptr
   InspectionMetrics& metrics_;
   kube::Clock& clock_;
   PodInspectorOptions options_;

@@ -41,6 +41,8 @@ constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
 // The interval of checks whether all additions can be made, after the start of the process.
 constexpr std::chrono::milliseconds kAdditionsReady = 100ms;
+// Of the name of an image, in an event.
+constexpr size_t kShownImage = 256;
 
 // After the failed inspection with number `attempt`.
 std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds retry_period) {
@@ -56,6 +58,23 @@ std::chrono::seconds AwaitingLeft(const Pod& pod, kube::WallTime now) {
   std::chrono::seconds created{pod.metadata().creation_timestamp().seconds()};
   created = std::clamp(created, today - kMaxAwaitingOtherGates, today);
   return created + kMaxAwaitingOtherGates - today;
+}
+
+placement::PodEvent FindingEvent(const PodImages& images) {
+  // The names of images are text of tenants.
+  const std::string image = kube::OneLine(images.wrong_image.substr(0, kShownImage));
+  const std::string avoided =
+      kube::Join(std::vector<std::string>(images.avoided.begin(), images.avoided.end()), 8);
+  const std::string where = "; kubectl placement inspect " + image + " --deep shows its programs";
+  if (images.believes_indexes) {
+    return {api::kReasonImageFindingIgnored,
+            "Placed by the indexes of the images, although they do not run on " + avoided +
+                " (found for " + image + "): no architecture is left" + where,
+            /*warning=*/true};
+  }
+  return {api::kReasonImageFinding, "Not placed on " + avoided + ", which the index of " + image +
+                                        " names: the program in the image does not run there" +
+                                        where};
 }
 
 bool ShardIsDone(const Pod& pod) {
@@ -251,6 +270,7 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
     placing.decision.platforms = std::move((*images)->platforms);
     if (!placing.cluster->WantsAmd64Levels()) placing.decision.platforms->amd64_level = 0;
     placing.decision.stale_inspection = std::move((*images)->stale);
+    if (!(*images)->avoided.empty()) placing.events.push_back(FindingEvent(**images));
     co_return std::nullopt;
   }
   if (!last && !placing.config_being_deleted()) {

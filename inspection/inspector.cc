@@ -65,6 +65,7 @@ struct Query {
   Reference reference;
   Use use = Use::kContainer;
   bool always_pull = false;
+  ImageVisit visit = {};                 // may be empty
   SharedPodIdentity pod = {};            // may be nullptr
   std::vector<Repository> repositories;  // mirrors first
   // Set where plugins or clouds add credentials: the identities of all of them, with those that
@@ -131,9 +132,9 @@ class Inspector final : public ImageInspector {
     // What needs no credential, and no other program or request.
     Result<Query> query = NewQuery(*generation, *reference, request);
     if (!query) co_return query.error().Prefix(about);
-    if (SharedPlatforms* known = FindDigest(*generation, *query)) {
+    if (std::optional<Found> known = FindDigest(*generation, *query)) {
       LearnAgain(generation, *query, *known);
-      co_return Inspected{*known};
+      co_return AnswerOf(std::move(*known));
     }
 
     // The credentials: the pod's own, then those of the plugins.
@@ -183,9 +184,9 @@ class Inspector final : public ImageInspector {
     if (!reference) return std::nullopt;
     Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
     if (!query) return std::nullopt;
-    if (SharedPlatforms* known = FindDigest(*generation_, *query)) {
+    if (std::optional<Found> known = FindDigest(*generation_, *query)) {
       LearnAgain(generation_, *query, *known);
-      return Inspected{*known};
+      return AnswerOf(std::move(*known));
     }
     // The credentials of plugins and clouds are part of the key, and are not known here.
     if (generation_->providers || UsesCloud(*generation_, *query)) return std::nullopt;
@@ -196,10 +197,10 @@ class Inspector final : public ImageInspector {
       if (stale) return std::move(*stale);
       return std::nullopt;
     }
-    SharedPlatforms* image = FindImage(*generation_, key, *query);
-    if (image == nullptr) return std::nullopt;
+    std::optional<Found> image = FindImage(*generation_, key, *query);
+    if (!image) return std::nullopt;
     LearnAgain(generation_, *query, *image);
-    return Inspected{*image};
+    return AnswerOf(std::move(*image));
   }
 
   std::string SharingKey(const ImageRequest& request) const override {
@@ -283,6 +284,9 @@ class Inspector final : public ImageInspector {
     SharedPlatforms platforms;
     std::string digest;
   };
+  static Inspected AnswerOf(Found found, std::string stale = "") {
+    return {std::move(found.platforms), std::move(stale), std::move(found.digest)};
+  }
 
   std::shared_ptr<Generation> NewGeneration(const InspectorConfig& config,
                                             std::set<std::string> named_hosts) {
@@ -392,6 +396,7 @@ class Inspector final : public ImageInspector {
     Query query{.reference = std::move(reference),
                 .use = request.use,
                 .always_pull = request.always_pull,
+                .visit = request.visit,
                 .pod = request.pod,
                 .repositories = {}};
     bool by_digest = !query.reference.digest.empty();
@@ -413,17 +418,18 @@ class Inspector final : public ImageInspector {
   Async<Inspected> Find(std::shared_ptr<Generation> generation, Query query) {
     co_await kube::IgnoreCancellation();
     std::string key = query.Key();
-    Generation::Failure* failure = FindFailure(*generation, key);
+    Generation::Failure* failure = query.visit ? nullptr : FindFailure(*generation, key);
     if (failure != nullptr) co_return StaleOr(failure->error, *generation, key, query);
-    SharedPlatforms* cached = FindImage(*generation, key, query);
-    if (cached != nullptr) {
+    std::optional<Found> cached = FindImage(*generation, key, query);
+    if (cached) {
       LearnAgain(generation, query, *cached);
-      co_return Inspected{*cached};
+      co_return AnswerOf(std::move(*cached));
     }
     Result<Found> image = co_await ReadFromAny(generation, key, query);
     // It was refused without a credential that it can be read with at another time.
     if (!image && IsRefusal(image.error()) && query.outage)
       image = query.outage->Prefix(image.error().message());
+    if (!image && query.visit) co_return image.error();
     if (!image) {
       if (image.error().code() != kube::Code::kCancelled)
         generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
@@ -432,7 +438,7 @@ class Inspector final : public ImageInspector {
     kube::TimePoint now = clock_.Now();
     generation->tags.Put(key, {image->digest, now});
     Learn(generation, query, *image, now);
-    co_return Inspected{std::move(image->platforms)};
+    co_return AnswerOf(std::move(*image));
   }
 
   void Learn(const std::shared_ptr<Generation>& generation, const Query& query, const Found& found,
@@ -447,7 +453,7 @@ class Inspector final : public ImageInspector {
   }
   // What is in the cache, if it was read with these credentials.
   void LearnAgain(const std::shared_ptr<Generation>& generation, const Query& query,
-                  const SharedPlatforms& platforms) {
+                  const Found& found) {
     if (!learned_) return;
     // The credentials of plugins and clouds are not known yet.
     bool is_known =
@@ -455,7 +461,7 @@ class Inspector final : public ImageInspector {
     Generation::Tag* tag = is_known ? generation->tags.Find(query.Key()) : nullptr;
     if (tag == nullptr) return;
     bool by_digest = !query.reference.digest.empty();
-    Learn(generation, query, {platforms, tag->digest}, by_digest ? clock_.Now() : tag->read);
+    Learn(generation, query, found, by_digest ? clock_.Now() : tag->read);
   }
 
   Result<Inspected> StaleOr(Error error, Generation& generation, const std::string& key,
@@ -474,9 +480,9 @@ class Inspector final : public ImageInspector {
     const SharedPlatforms* image = generation.images.Find(query.ImageKey(tag->digest));
     if (age > kStaleLifetime || image == nullptr) return std::nullopt;
     auto minutes = std::chrono::floor<std::chrono::minutes>(age).count();
-    return Inspected{*image, query.reference.ToString().substr(0, kShownName) + " was read " +
-                                 std::to_string(minutes) +
-                                 " minutes ago, since then: " + error.message()};
+    return AnswerOf({*image, tag->digest}, query.reference.ToString().substr(0, kShownName) +
+                                               " was read " + std::to_string(minutes) +
+                                               " minutes ago, since then: " + error.message());
   }
 
   Generation::Failure* FindFailure(Generation& generation, const std::string& key) {
@@ -485,23 +491,31 @@ class Inspector final : public ImageInspector {
   }
 
   // The image of a reference with a digest, which needs no credential.
-  static SharedPlatforms* FindDigest(Generation& generation, const Query& query) {
-    if (query.reference.digest.empty()) return nullptr;
-    return generation.images.Find(query.ImageKey(query.reference.digest));
+  static std::optional<Found> FindDigest(Generation& generation, const Query& query) {
+    const std::string& digest = query.reference.digest;
+    if (digest.empty() || query.visit) return std::nullopt;
+    const SharedPlatforms* known = generation.images.Find(query.ImageKey(digest));
+    if (known == nullptr) return std::nullopt;
+    return Found{*known, digest};
   }
 
-  SharedPlatforms* FindImage(Generation& generation, const std::string& key, const Query& query) {
+  std::optional<Found> FindImage(Generation& generation, const std::string& key,
+                                 const Query& query) {
     if (!query.reference.digest.empty()) return FindDigest(generation, query);
-    Generation::Tag* tag = generation.tags.Find(key);
-    if (tag == nullptr || query.always_pull || clock_.Now() >= tag->read + kTagLifetime)
-      return nullptr;
-    return generation.images.Find(query.ImageKey(tag->digest));
+    const Generation::Tag* tag = generation.tags.Find(key);
+    if (tag == nullptr || query.always_pull || query.visit ||
+        clock_.Now() >= tag->read + kTagLifetime)
+      return std::nullopt;
+    const SharedPlatforms* known = generation.images.Find(query.ImageKey(tag->digest));
+    if (known == nullptr) return std::nullopt;
+    return Found{*known, tag->digest};
   }
 
   // From the first of the query's repositories that has it.
   Async<Found> ReadFromAny(std::shared_ptr<Generation> generation, std::string key, Query query) {
     kube::TimePoint deadline = clock_.Now() + options_.timeout;
-    bool known_tag = query.reference.digest.empty() && generation->tags.Find(key) != nullptr;
+    bool known_tag = query.reference.digest.empty() && !query.visit &&
+                     generation->tags.Find(key) != nullptr;
     Result<Found> image = Error::Internal("no registry to ask");
     for (size_t i = 0; i < query.repositories.size(); ++i) {
       const Repository& repository = query.repositories[i];
@@ -540,10 +554,10 @@ class Inspector final : public ImageInspector {
     Result<InspectedImage> image =
         co_await ReadImage(generation.client, repository, std::move(version), query.use, deadline);
     if (!image) co_return image.error();
-    if (options_.after_read) {
+    if (query.visit) {
       std::string digest = image->digest;
-      Result<> more = co_await options_.after_read(generation.client, repository, digest);
-      if (!more) co_return more.error();
+      Result<> visited = co_await query.visit(generation.client, repository, std::move(digest));
+      if (!visited) co_return visited.error();
     }
     auto platforms = std::make_shared<const ImagePlatforms>(std::move(image->platforms));
     generation.images.Put(query.ImageKey(image->digest), platforms);

@@ -40,18 +40,28 @@ struct Repository;
 // about other pods with the same SharingKey().
 inline constexpr std::string_view kPodGone = "PodGone";
 
+// Gets the place and the digest of an image that was read from a registry. The references outlive
+// the call.
+using ImageVisit = std::function<kube::Async<>(RegistryClient& client, const Repository& repository,
+                                               std::string digest)>;
+
 struct ImageRequest {
   std::string image;           // as named in the pod, untrusted
   Use use = Use::kContainer;   // why it is read: base/use.h
   bool always_pull = false;    // ask the registry for the current digest of a tag
   SharedKeyring keyring = {};  // the credentials that the pod may use
   SharedPodIdentity pod = {};  // for credential providers that need its service account
+  // For those that want to know more about an image: called once it was read. Then nothing is taken
+  // from the cache, a failure is not kept, and an error of the call is one of the place.
+  ImageVisit visit = {};
 };
 
 struct Inspected {
   placement::SharedPlatforms platforms;  // at least one platform
   // Not empty: the registry's failure, and how old `platforms` are, which were used instead.
   std::string stale = {};
+  // Of the manifest or index; "" if no registry has told it.
+  std::string digest = {};
 };
 
 // What a registry has said about an image for containers.
@@ -93,11 +103,6 @@ struct InspectorOptions {
   // Called with a line of text for each request and each choice of a mirror or credential; never
   // with a secret. May be empty.
   std::function<void(const std::string&)> trace;
-  // For tools that say more about an image: called after it was read from a registry, with the
-  // place and the digest of what was read. The references outlive the call. May be empty.
-  std::function<kube::Async<>(RegistryClient& client, const Repository& repository,
-                              std::string digest)>
-      after_read;
 };
 
 class ImageInspector {

@@ -76,6 +76,10 @@ class FakeInspector final : public ImageInspector {
   void SetStale(const std::string& image, std::string stale) {
     results_.at(image)->stale = std::move(stale);
   }
+  // The result stays, with this digest.
+  void SetDigest(const std::string& image, std::string digest) {
+    results_.at(image)->digest = std::move(digest);
+  }
   void SetDefault(const kube::Result<placement::ArchitectureSet>& linux) {
     default_ = OnLinux(linux);
     changed_.NotifyAll();

@@ -52,10 +52,6 @@ ImageAsker::ImageAsker(kube::Executor executor, kube::Clock& clock,
     : trace_(std::move(trace)), clock_(clock) {
   inspection::InspectorOptions options;
   options.trace = [this](const std::string& line) { Trace(line); };
-  options.after_read = [this](inspection::RegistryClient& client,
-                              const inspection::Repository& repository, std::string digest) {
-    return ReadMore(client, repository, std::move(digest));
-  };
   inspector_ = inspection::NewImageInspector(std::move(executor), clock, std::move(options));
 }
 
@@ -99,7 +95,11 @@ Async<ImageDetails> ImageAsker::Ask(Question question) {
       .image = std::move(question.image),
       .use = question.only_volume ? inspection::Use::kVolume : inspection::Use::kContainer,
       .always_pull = true,
-      .keyring = std::move(question.keyring)};
+      .keyring = std::move(question.keyring),
+      .visit = [this](inspection::RegistryClient& client, const inspection::Repository& repository,
+                      std::string digest) {
+        return ReadMore(client, repository, std::move(digest));
+      }};
   Result<inspection::Inspected> inspected = co_await inspector_->Inspect(std::move(request));
   if (kube::FailedWith(inspected, kube::Code::kCancelled)) co_return inspected.error();
   if (inspected) {

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// JudgedImages: what the images of a pod have in common if some of them do not run on an
+// architecture that their index names.
+//
+//   std::vector<JudgedImage> images = ...;
+//   JudgedPlatforms judged = CommonOf(images);
+//   // judged.common: where the pod may run; judged.avoided: where it may not, only for a finding
+//
+// Pure.
+#pragma once
+
+#include <span>
+
+#include "placement/architecture.h"
+#include "placement/platforms.h"
+
+namespace placement {
+
+struct JudgedImage {
+  SharedPlatforms platforms;
+  // Of linux: those for which the program in the image is not built.
+  ArchitectureSet wrong = {};
+};
+
+struct JudgedPlatforms {
+  CommonPlatforms common;
+  // Of linux: what all indexes name, and a finding leaves out.
+  ArchitectureSet avoided;
+  // The findings leave no architecture of linux: `common` is what the indexes say.
+  bool believes_indexes = false;
+};
+JudgedPlatforms CommonOf(std::span<const JudgedImage> images);
+
+}  // namespace placement

@@ -55,10 +55,11 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   parts_.shards.BeginTerm();
   parts_.ability.BeginTerm([this] { return Watches(); });
 
+  inspector_.Use(&findings_);
   large_pods_.Serve(notice_);
   for (const NewTermFeature& create : options.features)
     features_.push_back(create({options.ns, parts_.client, parts_.clock, parts_.events, configs_,
-                                inspector_, namespaces_, images_.images()}));
+                                inspector_, namespaces_, images_.images(), findings_}));
 
   // The events that enqueue pods.
   pods_.OnChange([this](EventType type, const ObjectKey& pod) { OnPod(type, pod); });

@@ -12,6 +12,7 @@
 #include "api/excluded_namespaces.h"
 #include "cluster-controller/ability.h"
 #include "cluster-controller/image_access.h"
+#include "cluster-controller/image_findings.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
@@ -112,6 +113,7 @@ class Leader final : public kube::Term {
   ImageAccess images_;
   NodeImages node_images_;
   InspectionQueue queue_;
+  ImageFindings findings_;
   PodInspector inspector_;
   OfferedArchitectures offered_;
   watches::FreshConfigs configs_;

@@ -21,6 +21,7 @@
 #include "ephemeral-containers/webhook/serve.h"
 #include "exec-format/handler/handler_feature.h"
 #include "exec-format/handler/handler_metrics.h"
+#include "exec-format/learning/learning_metrics.h"
 #include "image-facts/controller/fact_keeper.h"
 #include "image-facts/controller/fact_metrics.h"
 #include "inspection/cloud/cloud_identity.h"
@@ -109,13 +110,16 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
     return std::make_unique<templates::TemplateFeature>(term, template_metrics,
                                                         &template_controller);
   });
-  // The plugin execFormatErrorMonitor.
+  // The plugins execFormatErrorMonitor and imageFindings.
   exec_format::HandlerMetrics exec_metrics(metrics);
+  exec_format::LearningMetrics learning_metrics(metrics);
   kube::ControllerMetrics exec_controller(metrics, clock, exec_format::kController,
                                           exec_format::kWorkers);
-  options.features.push_back([&exec_metrics, &exec_controller](const TermParts& term) {
-    return exec_format::NewHandlerFeature(term, exec_metrics, &exec_controller);
-  });
+  options.features.push_back(
+      [&exec_metrics, &learning_metrics, &exec_controller](const TermParts& term) {
+        return exec_format::NewHandlerFeature(term, exec_metrics, learning_metrics,
+                                              &exec_controller);
+      });
   // What is known of images.
   image_facts::FactMetrics fact_metrics(metrics);
   options.features.push_back([&fact_metrics](const TermParts& term) {

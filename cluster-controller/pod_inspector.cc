@@ -91,7 +91,7 @@ JudgedImage PodInspector::Judge(const std::string& ns, const Wanted& wanted, Ins
   if (findings_ == nullptr || image.digest.empty() || wanted.request.use != Use::kContainer)
     return judged;
   judged.wrong = findings_->WrongFor(image.digest, ns);
-  findings_->OnInspected(wanted.request, image);
+  findings_->Inspected(wanted.request, image);
   return judged;
 }
 

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster-controller/image_findings.h"
 #include "cluster-controller/inspection_metrics.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/nodes/node_images.h"
@@ -60,20 +61,6 @@ struct PodImages {
   std::string wrong_image = {};
 };
 
-// What was found out about images beside what their indexes say. Thread: the client's.
-class ImageFindings {
- public:
-  virtual ~ImageFindings() = default;
-
-  // The architectures of linux on which the image with this digest does not run, as far as the pods
-  // of `ns` are concerned.
-  virtual placement::ArchitectureSet WrongFor(const std::string& digest,
-                                              const std::string& ns) const = 0;
-  // To be called with each image of a pod that was inspected.
-  virtual void OnInspected(const inspection::ImageRequest& request,
-                           const inspection::Inspected& image) = 0;
-};
-
 class PodInspector {
  public:
   // The parts of a pod that its inspection needs.
@@ -105,7 +92,7 @@ class PodInspector {
   // `wake` is called with each pod that was queued because of a limit and may be inspected now.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
   // Without them, indexes are believed. `findings` outlives all other calls; nullptr: none.
-  void Use(ImageFindings* findings) { findings_ = findings; }
+  void Use(const ImageFindings* findings) { findings_ = findings; }
 
   // nullopt: not known yet; the queue's OnResult() or OnTurn() wakes the pod for the next
   // call. Errors: that of the first image that cannot be inspected (it names image, registry and
@@ -154,8 +141,8 @@ class PodInspector {
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
-  NodeImages* nodes_;                  // may be nullptr
-  ImageFindings* findings_ = nullptr;  // may be nullptr
+  NodeImages* nodes_;                        // may be nullptr
+  const ImageFindings* findings_ = nullptr;  // may be nullptr
   InspectionMetrics& metrics_;
   kube::Clock& clock_;
   PodInspectorOptions options_;

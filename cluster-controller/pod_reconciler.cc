@@ -63,8 +63,7 @@ std::chrono::seconds AwaitingLeft(const Pod& pod, kube::WallTime now) {
 placement::PodEvent FindingEvent(const PodImages& images) {
   // The names of images are text of tenants.
   const std::string image = kube::OneLine(images.wrong_image.substr(0, kShownImage));
-  const std::string avoided =
-      kube::Join(std::vector<std::string>(images.avoided.begin(), images.avoided.end()), 8);
+  const std::string avoided = placement::Join(images.avoided);
   const std::string where = "; kubectl placement inspect " + image + " --deep shows its programs";
   if (images.believes_indexes) {
     return {api::kReasonImageFindingIgnored,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
+#include "cluster-controller/image_findings.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/pod_inspector.h"
 #include "inspection/inspector.h"
@@ -49,6 +50,8 @@ struct TermParts {
   PodInspector& inspector;
   NamespaceSelection& namespaces;
   inspection::ImageInspector& images;
+  // What pods are placed by, beside the indexes of their images.
+  ImageFindings& findings;
 };
 
 // Creates it for a term of leadership.

@@ -35,6 +35,7 @@ OPERANDS = "multiarch.openshift.io/operand"  # a label of every pod of a program
 CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
         "enoexecevents.multiarch.openshift.io",
         "imagefacts.multiarch.openshift.io",
+        "imagefindings.multiarch.openshift.io",
         "podplacementconfigs.multiarch.openshift.io",
         "podschedulingpolicies.kupid.gardener.cloud",
         "clusterpodschedulingpolicies.kupid.gardener.cloud")

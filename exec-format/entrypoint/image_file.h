@@ -40,6 +40,8 @@ struct ImageFile {
   // The file; where it is a script, its interpreter, and so on. With another outcome, what was
   // found before it.
   std::vector<FoundFile> files;
+  // Paths at which the file was looked for: the program is the first of them that is there.
+  std::vector<std::string> candidates;
   std::string manifest;  // the digest of the platform's manifest
   // Of layers: compressed bytes and number.
   uint64_t bytes_read = 0;

@@ -14,6 +14,7 @@ constexpr size_t kNodeBytes = 320;
 size_t BytesOf(const ImageFile& file) {
   size_t bytes = kNodeBytes + sizeof(ImageFile) + file.about.capacity() + file.manifest.capacity() +
                  file.files.capacity() * sizeof(FoundFile);
+  for (const std::string& path : file.candidates) bytes += sizeof(path) + path.capacity();
   for (const FoundFile& found : file.files) {
     const BinaryFormat& format = found.format;
     bytes += found.path.capacity() + found.layer.capacity() + format.interpreter.capacity() +

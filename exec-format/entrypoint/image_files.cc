@@ -44,6 +44,8 @@ class Search {
     return Ok();
   }
 
+  const std::vector<std::string>& candidates() const { return candidates_; }
+
   // False if a layer below may change the answer.
   bool IsDecided(const FileTree& tree, const std::vector<LayerDescriptor>& layers,
                  ImageFile& answer) const {
@@ -141,6 +143,7 @@ class Reader {
       answer_.about = begun.error().message();
       co_return std::move(answer_);
     }
+    answer_.candidates = search.candidates();
 
     const std::vector<LayerDescriptor>& layers = manifest->layers;
     for (size_t left = layers.size(); left > 0; --left) {

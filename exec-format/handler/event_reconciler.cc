@@ -126,6 +126,8 @@ Async<Outcome> EventReconciler::Tell(const ENoExecEvent& event, Json pod, const 
   if (!architecture) Log(log, "cannot read the architecture of nodes", architecture.error());
 
   const kube::core::ObjectReference about = ReferenceToPod(pod);
+  std::optional<FailedContainer> failed =
+      FailedContainerOf(pod, finding.container, finding.command);
   if (!HasLabel(pod)) {
     Result<bool> exists = co_await Label(std::move(pod), log);
     // Decided again from the newest pod; an event without the label is better than none.
@@ -142,6 +144,8 @@ Async<Outcome> EventReconciler::Tell(const ENoExecEvent& event, Json pod, const 
   events_.Record(about, /*warning=*/true, kReasonExecFormatError, MessageOf(finding));
   pod_events_.Count(about.uid());
   metrics_.handled.Increment();
+  if (failed && on_failure_)
+    on_failure_({std::move(*failed), about, finding.node}, finding.architecture);
   progress.is_handled = true;
   Keep(event, progress);
   Result<> removed = co_await Remove(event);

@@ -8,7 +8,9 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "exec-format/e_no_exec_event.h"
 #include "exec-format/handler/finding.h"
@@ -16,6 +18,7 @@
 #include "exec-format/handler/limits.h"
 #include "exec-format/handler/node_architectures.h"
 #include "exec-format/handler/pod_finder.h"
+#include "exec-format/learning/look_queue.h"
 #include "exec-format/pace.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -39,13 +42,17 @@ inline constexpr std::chrono::seconds kRetryRefusedAfter{60};
 
 class EventReconciler final : public kube::Reconciler {
  public:
-  // All outlive it.
+  // Gets each failure of which a pod was told, with the architecture of the node ("": not known).
+  using OnFailure = std::function<void(Failure failure, const std::string& architecture)>;
+
+  // All outlive it. `on_failure` may be empty.
   EventReconciler(kube::Client& client, kube::Clock& clock, kube::EventRecorder& events,
-                  HandlerMetrics& metrics)
+                  HandlerMetrics& metrics, OnFailure on_failure)
       : client_(client),
         clock_(clock),
         events_(events),
         metrics_(metrics),
+        on_failure_(std::move(on_failure)),
         pace_(clock, kBurst, kPeriod),
         pod_events_(clock),
         logged_(clock, std::chrono::minutes(10)),
@@ -86,6 +93,7 @@ class EventReconciler final : public kube::Reconciler {
   kube::Clock& clock_;
   kube::EventRecorder& events_;
   HandlerMetrics& metrics_;
+  OnFailure on_failure_;
   const kube::Reader<ENoExecEvent>* objects_ = nullptr;
   Pace pace_;
   PodEventLimit pod_events_;

@@ -42,22 +42,29 @@ void Trim(ENoExecEvent& event) {
 
 HandlerFeature::HandlerFeature(std::string ns, kube::Client& client, kube::Clock& clock,
                                kube::EventRecorder& events, HandlerMetrics& metrics,
+                               std::unique_ptr<Learner> learner,
                                kube::ControllerObserver* observer)
     : ns_(std::move(ns)),
       client_(client),
       clock_(clock),
-      reconciler_(client, clock, events, metrics),
+      learner_(std::move(learner)),
+      reconciler_(client, clock, events, metrics,
+                  [this](Failure failure, const std::string& architecture) {
+                    if (learner_) learner_->OnFailure(std::move(failure), architecture);
+                  }),
       controller_({.name = kController, .workers = kWorkers}, reconciler_, clock, observer) {}
 
 void HandlerFeature::Start(kube::TaskGroup& tasks) {
   tasks.Spawn(kController, controller_.Run(tasks));
   tasks.Spawn("exec-format-errors-watch", Watch());
+  if (learner_) learner_->Start(tasks);
 }
 
 void HandlerFeature::Follow(const api::ClusterPodPlacementConfig* config) {
   bool is_on = config != nullptr && !config->metadata().has_deletion_timestamp() &&
                config->WantsExecFormatErrorMonitor();
   if (std::exchange(is_on_, is_on) != is_on) changed_.NotifyAll();
+  if (learner_) learner_->Follow(config);
 }
 
 kube::asio::awaitable<void> HandlerFeature::Watch() {
@@ -117,9 +124,11 @@ void HandlerFeature::OnChange(EventType type, const ObjectKey& key, size_t known
 
 std::unique_ptr<HandlerFeature> NewHandlerFeature(const cluster_controller::TermParts& term,
                                                   HandlerMetrics& metrics,
+                                                  LearningMetrics& learning_metrics,
                                                   kube::ControllerObserver* observer) {
-  return std::make_unique<HandlerFeature>(term.operator_namespace, term.client, term.clock,
-                                          term.events, metrics, observer);
+  return std::make_unique<HandlerFeature>(
+      term.operator_namespace, term.client, term.clock, term.events, metrics,
+      std::make_unique<Learner>(term, learning_metrics), observer);
 }
 
 }  // namespace exec_format

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HandlerFeature: handles the ENoExecEvents in the operator's namespace while the plugin
-// execFormatErrorMonitor is enabled. They are watched only then. An aid: whatever fails here, pods
-// are placed as without it.
+// execFormatErrorMonitor is enabled. They are watched only then. With the plugin imageFindings, it
+// also learns from them (learning/). An aid: whatever fails here, pods are placed as without it.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,8 @@
 #include "cluster-controller/term_feature.h"
 #include "exec-format/handler/event_reconciler.h"
 #include "exec-format/handler/handler_metrics.h"
+#include "exec-format/learning/learner.h"
+#include "exec-format/learning/learning_metrics.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
@@ -28,10 +30,10 @@ inline constexpr int kWorkers = 1;
 
 class HandlerFeature final : public cluster_controller::TermFeature {
  public:
-  // `ns`: the operator's namespace. The references outlive it; `observer` may be null.
+  // `ns`: the operator's namespace. The references outlive it; `learner` and `observer` may be null.
   HandlerFeature(std::string ns, kube::Client& client, kube::Clock& clock,
                  kube::EventRecorder& events, HandlerMetrics& metrics,
-                 kube::ControllerObserver* observer);
+                 std::unique_ptr<Learner> learner, kube::ControllerObserver* observer);
 
   // TermFeature
   void Start(kube::TaskGroup& tasks) override;
@@ -48,6 +50,7 @@ class HandlerFeature final : public cluster_controller::TermFeature {
   std::string ns_;
   kube::Client& client_;
   kube::Clock& clock_;
+  std::unique_ptr<Learner> learner_;
   EventReconciler reconciler_;
   kube::Controller controller_;
   bool is_on_ = false;
@@ -59,6 +62,7 @@ class HandlerFeature final : public cluster_controller::TermFeature {
 
 std::unique_ptr<HandlerFeature> NewHandlerFeature(const cluster_controller::TermParts& term,
                                                   HandlerMetrics& metrics,
+                                                  LearningMetrics& learning_metrics,
                                                   kube::ControllerObserver* observer);
 
 }  // namespace exec_format

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "api/names.h"
+#include "cluster-controller/owned_by_config.h"
 #include "cluster-controller/pull_secrets.h"
 #include "image-facts/by_config.h"
 #include "image-facts/fact_scope.h"
@@ -38,23 +38,15 @@ PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
           .images = {{.reference = item.image, .always_pull = true}}};
 }
 
-kube::meta::OwnerReference OwnedByConfig(const std::string& uid) {
-  constexpr kube::Resource kOwner = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
-  kube::meta::OwnerReference owner;
-  owner.set_api_version(kOwner.ApiVersion());
-  owner.set_kind(std::string(kOwner.kind));
-  owner.set_name(std::string(api::kClusterConfigName));
-  owner.set_uid(uid);
-  return owner;
-}
-
 }  // namespace
 
 FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
-                       inspection::ImageInspector& images, AskAgain ask_again, FactMetrics& metrics,
-                       FactLimits limits)
+                       inspection::ImageInspector& images,
+                       cluster_controller::ImageFindings& findings, AskAgain ask_again,
+                       FactMetrics& metrics, FactLimits limits)
     : clock_(clock),
       images_(images),
+      findings_(findings),
       ask_again_(std::move(ask_again)),
       metrics_(metrics),
       book_(limits),
@@ -67,9 +59,15 @@ FactKeeper::FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
   versions_.OnChange([this](kube::EventType, const kube::ObjectKey&) { changed_.NotifyAll(); });
   images_.Observe([this](inspection::Learned image) { OnLearned(std::move(image)); },
                   [this] { OnConfigured(); });
+  findings_.OnPut([this](const std::string& digest) {
+    EraseIf([&](const std::string& of_fact) { return of_fact == digest; });
+  });
 }
 
-FactKeeper::~FactKeeper() { images_.Observe(nullptr, nullptr); }
+FactKeeper::~FactKeeper() {
+  images_.Observe(nullptr, nullptr);
+  findings_.OnPut(nullptr);
+}
 
 void FactKeeper::Start(kube::TaskGroup& tasks) {
   tasks.Spawn("image-facts", Run());
@@ -80,7 +78,7 @@ void FactKeeper::Start(kube::TaskGroup& tasks) {
 void FactKeeper::Follow(const api::ClusterPodPlacementConfig* config) {
   bool exists = config != nullptr && !config->metadata().has_deletion_timestamp();
   owner_ = exists ? config->metadata().uid() : "";
-  objects_.SetOwner(OwnedByConfig(owner_));
+  objects_.SetOwner(cluster_controller::OwnedByConfig(owner_));
   places_ = exists && AllowsPlacing(*config);
   if (!places_) plan_.Clear();
   EnsureAnObject();
@@ -192,6 +190,18 @@ void FactKeeper::Restore(const std::vector<ImageFacts>& objects) {
     if (!fact->scope.empty()) continue;
     images_.Restore({fact->image, fact->digest, fact->platforms}, age);
   }
+  // What another cluster has shared, or an earlier leader has learned.
+  if (findings_.size() > 0)
+    EraseIf([this](const std::string& digest) { return findings_.Has(digest); });
+}
+
+void FactKeeper::EraseIf(const std::function<bool(const std::string& digest)>& has_finding) {
+  std::vector<ImageFact> erased;
+  book_.ForEach([&](const ImageFact& fact) {
+    if (has_finding(fact.digest)) erased.push_back(fact);
+  });
+  for (const ImageFact& fact : erased) book_.Erase({fact.image, fact.scope}, clock_.Now());
+  if (!erased.empty()) changed_.NotifyAll();
 }
 
 void FactKeeper::OnLearned(inspection::Learned image) {
@@ -232,6 +242,11 @@ void FactKeeper::Learn(Learned learned) {
   const FactName name{image, scope};
   const kube::TimePoint now = clock_.Now();
   const std::optional<kube::TimePoint> due = book_.NextDue();
+  if (findings_.Has(learned.fact.digest)) {
+    book_.Erase(name, now);
+    if (book_.NextDue() != due) changed_.NotifyAll();
+    return;
+  }
   if (!book_.Put(std::move(learned.fact), learned.ns, now, learned.always_pull)) return;
   if (book_.NextDue() != due) changed_.NotifyAll();
   if (learned.used) book_.Use(name, learned.ns);
@@ -252,7 +267,7 @@ std::unique_ptr<FactKeeper> NewFactKeeper(const cluster_controller::TermParts& t
     return inspector.Prefetch(std::move(images));
   };
   return std::make_unique<FactKeeper>(term.operator_namespace, term.client, term.clock, term.images,
-                                      std::move(ask_again), metrics);
+                                      term.findings, std::move(ask_again), metrics);
 }
 
 }  // namespace image_facts

@@ -4,6 +4,9 @@
 // are owned by the ClusterPodPlacementConfig: none are left when it is gone. While that has pods
 // placed at their creation, the facts that they use are asked for again (refresh_plan.h).
 //
+// An image with a finding (cluster-controller/image_findings.h) is no fact: its pods are gated, and
+// the cluster controller places them by the finding.
+//
 // What others write into the objects (`bazel run //image-facts:facts -- import`) is learned, too.
 //
 // What every pod of the cluster may read serves every pod. What was read with the pull secrets of a
@@ -18,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster-controller/image_findings.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/term_feature.h"
 #include "image-facts/controller/fact_metrics.h"
@@ -50,8 +54,8 @@ class FactKeeper final : public cluster_controller::TermFeature {
  public:
   // `ns`: the operator's namespace. All references outlive it.
   FactKeeper(std::string ns, kube::Client& client, kube::Clock& clock,
-             inspection::ImageInspector& images, AskAgain ask_again, FactMetrics& metrics,
-             FactLimits limits = {});
+             inspection::ImageInspector& images, cluster_controller::ImageFindings& findings,
+             AskAgain ask_again, FactMetrics& metrics, FactLimits limits = {});
   ~FactKeeper() override;
 
   // TermFeature
@@ -75,6 +79,8 @@ class FactKeeper final : public cluster_controller::TermFeature {
   // Reads all objects, and restores what they have.
   kube::Async<> Load();
   void Restore(const std::vector<ImageFacts>& objects);
+  // Drops the facts whose digest is one of these.
+  void EraseIf(const std::function<bool(const std::string& digest)>& has_finding);
   void EnsureAnObject();
   // Somebody else has written an object.
   bool HasForeignWrite() const;
@@ -85,6 +91,7 @@ class FactKeeper final : public cluster_controller::TermFeature {
 
   kube::Clock& clock_;
   inspection::ImageInspector& images_;
+  cluster_controller::ImageFindings& findings_;
   AskAgain ask_again_;
   FactMetrics& metrics_;
   FactBook book_;

@@ -13,6 +13,7 @@
 
 #include "api/known_images.h"
 #include "api/names.h"
+#include "cluster-controller/image_findings.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
@@ -52,7 +53,8 @@ class FactKeeperTest : public testing::Test {
       asked_.push_back(std::move(images));
       co_return kube::Ok();
     };
-    keeper_ = std::make_unique<FactKeeper>(kNs, api_, clock_, images_, ask_again, metrics_);
+    keeper_ = std::make_unique<FactKeeper>(kNs, api_, clock_, images_, findings_, ask_again,
+                                           metrics_);
     tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
     keeper_->Start(*tasks_);
     Follow("config-uid");
@@ -102,6 +104,7 @@ class FactKeeperTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   inspection::FakeInspector images_;
+  cluster_controller::ImageFindings findings_;
   std::vector<cluster_controller::PodInspector::Images> asked_;
   kube::Metrics all_metrics_;
   FactMetrics metrics_{all_metrics_};
@@ -423,6 +426,30 @@ TEST_F(FactKeeperTest, AnAnswerInTheBackgroundIsWrittenBeforeTheFactEnds) {
   ASSERT_THAT(api_.List<ImageFacts>(), SizeIs(1));
   auto now = SecondsNow(clock_);
   EXPECT_LE(now - api_.List<ImageFacts>()[0].facts[0].read, 2 * kWriteInterval);
+}
+
+// Its pods are gated then, and the cluster controller places them by the finding.
+TEST_F(FactKeeperTest, AnImageWithAFindingIsNoFact) {
+  Start();
+  Learn(Image("docker.io/library/app:1"));
+  Advance(1s);
+  EXPECT_THAT(Stored(), ElementsAre("docker.io/library/app:1"));
+  findings_.Put("finding", {.digest = kDigest, .architecture = "arm64", .ns = "team-a"});
+  Advance(1s);
+  EXPECT_THAT(Stored(), IsEmpty());
+  Learn(Image("docker.io/library/app:2"));
+  Advance(1min);
+  EXPECT_THAT(Stored(), IsEmpty());
+
+  findings_.Erase("finding");
+  Learn(Image("docker.io/library/app:2"));
+  Advance(1s);
+  EXPECT_THAT(Stored(), ElementsAre("docker.io/library/app:2"));
+  Stop();
+  findings_.Put("finding", {.digest = kDigest, .architecture = "arm64"});
+  Start();
+  Advance(1min);
+  EXPECT_THAT(Stored(), IsEmpty()) << "of an earlier leader";
 }
 
 }  // namespace

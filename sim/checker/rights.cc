@@ -65,6 +65,7 @@ constexpr Right kRights[] = {
     {Program::kClusterController, Where::kOwn, api::kGroup, "imagefacts", "create update",
      "image-facts-*"},
     {Program::kClusterController, Where::kOwn, api::kGroup, "enoexecevents", "delete"},
+    {Program::kClusterController, Where::kOwn, api::kGroup, "imagefindings", kWrite},
     // The policy webhook: a Lease for each replica.
     {Program::kPolicyWebhook, Where::kOwn, kLeases, "leases", "create patch delete",
      "pod-placement-policy-web-hook*"},

@@ -17,6 +17,7 @@
 #include "api/names.h"
 #include "api/templates.h"
 #include "api/testing/make_config.h"
+#include "cluster-controller/image_findings.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/nodes/node_images.h"
@@ -189,8 +190,9 @@ class TemplateFeatureTest : public testing::Test {
   cluster_controller::PodInspector inspector_{queue_, secrets_, node_images_, placement_metrics_,
                                               clock_};
   cluster_controller::NamespaceSelection namespaces_{client_};
-  TemplateFeature feature_{
-      {"operator-ns", client_, clock_, events_, configs_, inspector_, namespaces_, images_},
+  cluster_controller::ImageFindings findings_;
+  TemplateFeature feature_{{"operator-ns", client_, clock_, events_, configs_, inspector_,
+                            namespaces_, images_, findings_},
       metrics_,
       &observer_};
 

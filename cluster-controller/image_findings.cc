@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/image_findings.h"
+
+#include <utility>
+
+namespace cluster_controller {
+
+void ImageFindings::Put(const std::string& name, Finding finding) {
+  Erase(name);
+  const std::string digest = finding.digest;
+  by_digest_.emplace(digest, name);
+  names_.emplace(name, std::move(finding));
+  if (put_) put_(digest);
+}
+
+void ImageFindings::Erase(const std::string& name) {
+  auto found = names_.find(name);
+  if (found == names_.end()) return;
+  auto [begin, end] = by_digest_.equal_range(found->second.digest);
+  for (auto at = begin; at != end; ++at) {
+    if (at->second != name) continue;
+    by_digest_.erase(at);
+    break;
+  }
+  names_.erase(found);
+}
+
+void ImageFindings::Clear() {
+  names_.clear();
+  by_digest_.clear();
+}
+
+placement::ArchitectureSet ImageFindings::WrongFor(const std::string& digest,
+                                                   const std::string& ns) const {
+  placement::ArchitectureSet wrong;
+  auto [begin, end] = by_digest_.equal_range(digest);
+  for (auto at = begin; at != end; ++at) {
+    const Finding& finding = names_.at(at->second);
+    if (finding.ns.empty() || finding.ns == ns) wrong.insert(finding.architecture);
+  }
+  return wrong;
+}
+
+}  // namespace cluster_controller

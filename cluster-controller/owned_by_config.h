@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
+#include "kube/types/meta.pb.h"
+#include "kube/types/resource.h"
+
+namespace cluster_controller {
+
+// Of an object that is to be deleted with the ClusterPodPlacementConfig of this UID.
+inline kube::meta::OwnerReference OwnedByConfig(const std::string& uid) {
+  constexpr kube::Resource kOwner = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+  kube::meta::OwnerReference owner;
+  owner.set_api_version(kOwner.ApiVersion());
+  owner.set_kind(std::string(kOwner.kind));
+  owner.set_name(std::string(api::kClusterConfigName));
+  owner.set_uid(uid);
+  return owner;
+}
+
+}  // namespace cluster_controller

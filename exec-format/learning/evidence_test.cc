@@ -21,7 +21,7 @@ using testing::IsEmpty;
 constexpr char kIndex[] = "sha256:1111";
 constexpr char kManifest[] = "sha256:2222";
 
-Json Pod(const Json& container) {
+Json Pod(const Json& container = Json::object()) {
   Json merged = {{"name", "app"}, {"image", "r.io/app:1"}};
   merged.update(container);
   return {{"metadata", {{"namespace", "team-a"}, {"name", "web"}, {"uid", "u1"}}},
@@ -56,6 +56,7 @@ ImageFile Outcome(FileOutcome outcome) {
 }
 const std::string kArm64 = MakeElf({.machine = EM_AARCH64});
 const std::string kAmd64 = MakeElf({.machine = EM_X86_64});
+const Json kNone = Json::object();
 const Json kCommand = {{"command", {"/app"}}};
 
 Verdict JudgeOnAmd64(const FailedContainer& container, const ImageFile& file) {
@@ -63,16 +64,16 @@ Verdict JudgeOnAmd64(const FailedContainer& container, const ImageFile& file) {
 }
 
 TEST(Evidence, IsOfTheContainerThatFailed) {
-  FailedContainer failed = Failed({});
+  FailedContainer failed = Failed(kNone);
   EXPECT_EQ(failed.pod.ToString(), "team-a/web");
   EXPECT_EQ(failed.uid, "u1");
   EXPECT_EQ(failed.account, "runner");
   EXPECT_THAT(failed.pull_secrets, ElementsAre("key"));
   EXPECT_EQ(failed.image, "r.io/app:1");
   EXPECT_EQ(failed.image_id, "r.io/app@sha256:1111");
-  EXPECT_EQ(FailedContainerOf(Pod({}), "prepare", "/x")->image, "r.io/init:1");
-  EXPECT_FALSE(FailedContainerOf(Pod({}), "other", "/x"));
-  EXPECT_FALSE(FailedContainerOf(Pod({}), "", "/x"));
+  EXPECT_EQ(FailedContainerOf(Pod(), "prepare", "/x")->image, "r.io/init:1");
+  EXPECT_FALSE(FailedContainerOf(Pod(), "other", "/x"));
+  EXPECT_FALSE(FailedContainerOf(Pod(), "", "/x"));
   EXPECT_FALSE(FailedContainerOf(Json::array(), "app", "/x"));
   EXPECT_FALSE(FailedContainerOf(Pod({{"command", {std::string(kMaxCommandBytes, 'x')}}}), "app",
                                  "/x"));
@@ -93,24 +94,24 @@ TEST(Evidence, AnImageIsAskedForItsOwnProgram) {
 }
 
 TEST(Evidence, TheImagesOwnProgramCountsForAll) {
-  EXPECT_EQ(JudgeOnAmd64(Failed({}), File(kArm64)), Verdict::kWrong);
+  EXPECT_EQ(JudgeOnAmd64(Failed(kNone), File(kArm64)), Verdict::kWrong);
   // Whatever the node says has failed.
-  EXPECT_EQ(JudgeOnAmd64(Failed({}, "/tmp/other"), File(kArm64)), Verdict::kWrong);
+  EXPECT_EQ(JudgeOnAmd64(Failed(kNone, "/tmp/other"), File(kArm64)), Verdict::kWrong);
 }
 
 // A file that was written at run time over the program, or a node that lies.
 TEST(Evidence, AProgramForTheNodeProvesNothing) {
-  EXPECT_EQ(JudgeOnAmd64(Failed({}), File(kAmd64)), Verdict::kNothing);
+  EXPECT_EQ(JudgeOnAmd64(Failed(kNone), File(kAmd64)), Verdict::kNothing);
   EXPECT_EQ(JudgeOnAmd64(Failed(kCommand), File(kAmd64)), Verdict::kNothing);
 }
 
 TEST(Evidence, WhatIsNoProgramFailsEverywhere) {
   for (const char* content : {"", "echo hello\n", "MZ and more"}) {
-    EXPECT_EQ(JudgeOnAmd64(Failed({}), File(content)), Verdict::kNothing) << content;
+    EXPECT_EQ(JudgeOnAmd64(Failed(kNone), File(content)), Verdict::kNothing) << content;
     EXPECT_EQ(JudgeOnAmd64(Failed(kCommand), File(content)), Verdict::kNothing) << content;
   }
   // A kernel of arm64 may run it.
-  EXPECT_EQ(Judge(Failed({}), File(MakeElf({.machine = EM_ARM, .bits = 32})), kIndex, "arm64"),
+  EXPECT_EQ(Judge(Failed(kNone), File(MakeElf({.machine = EM_ARM, .bits = 32})), kIndex, "arm64"),
             Verdict::kNothing);
 }
 
@@ -145,15 +146,15 @@ TEST(Evidence, FilesOnVolumesNeverCount) {
 
 TEST(Evidence, WhatCannotBeReadNeedsASecondPod) {
   for (FileOutcome outcome : {FileOutcome::kTooManyBytes, FileOutcome::kUnsupportedLayer}) {
-    EXPECT_EQ(JudgeOnAmd64(Failed({}), Outcome(outcome)), Verdict::kNotRead);
+    EXPECT_EQ(JudgeOnAmd64(Failed(kNone), Outcome(outcome)), Verdict::kNotRead);
     EXPECT_EQ(JudgeOnAmd64(Failed(kCommand), Outcome(outcome)), Verdict::kNotRead);
-    EXPECT_EQ(JudgeOnAmd64(Failed({}, "/tmp/other"), Outcome(outcome)), Verdict::kNothing)
+    EXPECT_EQ(JudgeOnAmd64(Failed(kNone, "/tmp/other"), Outcome(outcome)), Verdict::kNothing)
         << "not the program";
-    EXPECT_EQ(JudgeOnAmd64(Failed({}, "app"), Outcome(outcome)), Verdict::kNothing)
+    EXPECT_EQ(JudgeOnAmd64(Failed(kNone, "app"), Outcome(outcome)), Verdict::kNothing)
         << "relative to a folder that is not known";
-    EXPECT_EQ(Judge(Failed({}), Outcome(outcome), "sha256:9999", "amd64"), Verdict::kNothing)
+    EXPECT_EQ(Judge(Failed(kNone), Outcome(outcome), "sha256:9999", "amd64"), Verdict::kNothing)
         << "the tag has moved";
-    FailedContainer by_manifest = Failed({});
+    FailedContainer by_manifest = Failed(kNone);
     by_manifest.image_id = "r.io/app@" + std::string(kManifest);
     EXPECT_EQ(JudgeOnAmd64(by_manifest, Outcome(outcome)), Verdict::kNotRead);
     by_manifest.image_id = "";
@@ -161,7 +162,7 @@ TEST(Evidence, WhatCannotBeReadNeedsASecondPod) {
   }
   for (FileOutcome outcome : {FileOutcome::kNoCommand, FileOutcome::kNotFound,
                               FileOutcome::kHidden, FileOutcome::kNotExecutable}) {
-    EXPECT_EQ(JudgeOnAmd64(Failed({}), Outcome(outcome)), Verdict::kNothing);
+    EXPECT_EQ(JudgeOnAmd64(Failed(kNone), Outcome(outcome)), Verdict::kNothing);
   }
 }
 

@@ -44,7 +44,8 @@ class ImageFindings {
 
   // To be called with each image of a pod that was inspected, and its listener. The references do
   // not outlive the call.
-  void Inspected(const inspection::ImageRequest& request, const inspection::Inspected& image) const {
+  void Inspected(const inspection::ImageRequest& request,
+                 const inspection::Inspected& image) const {
     if (inspected_) inspected_(request, image);
   }
   void OnInspected(

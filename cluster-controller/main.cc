@@ -115,11 +115,10 @@ kube::Async<> Place(kube::Program& program, ImageAccessOptions images) {
   exec_format::LearningMetrics learning_metrics(metrics);
   kube::ControllerMetrics exec_controller(metrics, clock, exec_format::kController,
                                           exec_format::kWorkers);
-  options.features.push_back(
-      [&exec_metrics, &learning_metrics, &exec_controller](const TermParts& term) {
-        return exec_format::NewHandlerFeature(term, exec_metrics, learning_metrics,
-                                              &exec_controller);
-      });
+  options.features.push_back([&exec_metrics, &learning_metrics,
+                              &exec_controller](const TermParts& term) {
+    return exec_format::NewHandlerFeature(term, exec_metrics, learning_metrics, &exec_controller);
+  });
   // What is known of images.
   image_facts::FactMetrics fact_metrics(metrics);
   options.features.push_back([&fact_metrics](const TermParts& term) {

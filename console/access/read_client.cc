@@ -16,7 +16,8 @@ namespace {
 // nullptr: none.
 size_t* BudgetOf(std::string_view target, ReadLimits& limits) {
   const std::string_view path = target.substr(0, target.find('?'));
-  if (path == "/api/v1/nodes" || path.ends_with("/imagefacts")) return nullptr;
+  if (path == "/api/v1/nodes" || path.ends_with("/imagefacts") || path.ends_with("/imagefindings"))
+    return nullptr;
   return path.ends_with("/pods") ? &limits.of_pods : &limits.of_others;
 }
 

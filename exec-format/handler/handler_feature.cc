@@ -42,8 +42,7 @@ void Trim(ENoExecEvent& event) {
 
 HandlerFeature::HandlerFeature(std::string ns, kube::Client& client, kube::Clock& clock,
                                kube::EventRecorder& events, HandlerMetrics& metrics,
-                               std::unique_ptr<Learner> learner,
-                               kube::ControllerObserver* observer)
+                               std::unique_ptr<Learner> learner, kube::ControllerObserver* observer)
     : ns_(std::move(ns)),
       client_(client),
       clock_(clock),

@@ -30,7 +30,8 @@ inline constexpr int kWorkers = 1;
 
 class HandlerFeature final : public cluster_controller::TermFeature {
  public:
-  // `ns`: the operator's namespace. The references outlive it; `learner` and `observer` may be null.
+  // `ns`: the operator's namespace. The references outlive it; `learner` and `observer` may be
+  // null.
   HandlerFeature(std::string ns, kube::Client& client, kube::Clock& clock,
                  kube::EventRecorder& events, HandlerMetrics& metrics,
                  std::unique_ptr<Learner> learner, kube::ControllerObserver* observer);

@@ -149,8 +149,7 @@ class HandlerFeatureTest : public testing::Test {
   kube::Metrics all_metrics_;
   HandlerMetrics metrics_{all_metrics_};
   kube::CountingObserver observer_;
-  HandlerFeature feature_{kNamespace, api_,    clock_,    events_,
-                          metrics_,   nullptr, &observer_};
+  HandlerFeature feature_{kNamespace, api_, clock_, events_, metrics_, nullptr, &observer_};
   int created_ = 0;
 };
 

@@ -38,7 +38,8 @@ ContainerCommand CommandOf(const Json& container) {
                            .args = StringsAt(container, "args"),
                            .working_dir = kube::StringAt(container, "workingDir")};
   for (const Json& variable : kube::ListAt(container, "env")) {
-    if (kube::StringAt(variable, "name") == "PATH") command.path = kube::StringAt(variable, "value");
+    if (kube::StringAt(variable, "name") == "PATH")
+      command.path = kube::StringAt(variable, "value");
   }
   return command;
 }
@@ -111,8 +112,8 @@ std::optional<FailedContainer> FailedContainerOf(const Json& pod, const std::str
 Verdict JudgeProgram(const ImageFile& file, std::string_view architecture) {
   if (file.outcome != FileOutcome::kFound) return Verdict::kNothing;
   const BinaryFormat& format = file.program().format;
-  const bool is_wrong = format.kind == BinaryFormat::Kind::kElf &&
-                        RunsOn(format, architecture) == RunVerdict::kNo;
+  const bool is_wrong =
+      format.kind == BinaryFormat::Kind::kElf && RunsOn(format, architecture) == RunVerdict::kNo;
   return is_wrong ? Verdict::kWrong : Verdict::kNothing;
 }
 

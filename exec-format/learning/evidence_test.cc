@@ -75,16 +75,15 @@ TEST(Evidence, IsOfTheContainerThatFailed) {
   EXPECT_FALSE(FailedContainerOf(Pod(), "other", "/x"));
   EXPECT_FALSE(FailedContainerOf(Pod(), "", "/x"));
   EXPECT_FALSE(FailedContainerOf(Json::array(), "app", "/x"));
-  EXPECT_FALSE(FailedContainerOf(Pod({{"command", {std::string(kMaxCommandBytes, 'x')}}}), "app",
-                                 "/x"));
+  EXPECT_FALSE(
+      FailedContainerOf(Pod({{"command", {std::string(kMaxCommandBytes, 'x')}}}), "app", "/x"));
 }
 
 // Arguments, PATH and a working folder of the pod do not change what the image itself says.
 TEST(Evidence, AnImageIsAskedForItsOwnProgram) {
-  FailedContainer failed =
-      Failed({{"args", {"/data/evil"}},
-              {"workingDir", "/data"},
-              {"env", {{{"name", "PATH"}, {"value", "/data"}}}}});
+  FailedContainer failed = Failed({{"args", {"/data/evil"}},
+                                   {"workingDir", "/data"},
+                                   {"env", {{{"name", "PATH"}, {"value", "/data"}}}}});
   EXPECT_THAT(failed.command.args, IsEmpty());
   EXPECT_FALSE(failed.command.path);
   EXPECT_EQ(failed.command.working_dir, "");
@@ -160,8 +159,8 @@ TEST(Evidence, WhatCannotBeReadNeedsASecondPod) {
     by_manifest.image_id = "";
     EXPECT_EQ(JudgeOnAmd64(by_manifest, Outcome(outcome)), Verdict::kNothing);
   }
-  for (FileOutcome outcome : {FileOutcome::kNoCommand, FileOutcome::kNotFound,
-                              FileOutcome::kHidden, FileOutcome::kNotExecutable}) {
+  for (FileOutcome outcome : {FileOutcome::kNoCommand, FileOutcome::kNotFound, FileOutcome::kHidden,
+                              FileOutcome::kNotExecutable}) {
     EXPECT_EQ(JudgeOnAmd64(Failed(kNone), Outcome(outcome)), Verdict::kNothing);
   }
 }

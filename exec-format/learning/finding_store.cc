@@ -51,8 +51,7 @@ FindingStore::FindingStore(std::string ns, kube::Client& client, kube::Clock& cl
       clock_(clock),
       in_force_(in_force),
       metrics_(metrics),
-      objects_(client, clock,
-               {.ns = std::move(ns), .trim = Trim, .max_objects = kMaxObjects}),
+      objects_(client, clock, {.ns = std::move(ns), .trim = Trim, .max_objects = kMaxObjects}),
       due_(clock, [this] { changed_.NotifyAll(); }) {
   objects_.OnEvent([this](kube::EventType type, const ImageFinding& finding) {
     if (type == kube::EventType::kDeleted) {
@@ -155,8 +154,7 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
     metrics_.evicted.Increment();
   }
   if (!owner_.empty())
-    *finding.mutable_metadata()->add_owner_references() =
-        cluster_controller::OwnedByConfig(owner_);
+    *finding.mutable_metadata()->add_owner_references() = cluster_controller::OwnedByConfig(owner_);
   Result<ImageFinding> created = co_await kube::Create(client_, std::move(finding));
   // The watch is behind.
   if (FailedWith(created, kube::Code::kAlreadyExists)) co_return false;

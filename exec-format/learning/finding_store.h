@@ -26,8 +26,8 @@ class FindingStore {
                cluster_controller::ImageFindings& in_force, LearningMetrics& metrics);
 
   void Start(kube::TaskGroup& tasks);
-  // `owner`: the UID of the ClusterPodPlacementConfig, with which new objects are deleted. Before the
-  // first call, nothing is in force, and nothing is deleted.
+  // `owner`: the UID of the ClusterPodPlacementConfig, with which new objects are deleted. Before
+  // the first call, nothing is in force, and nothing is deleted.
   void Switch(bool on, const std::string& owner);
 
   // Creates the object, or says in it that it was found again; its name is set. Others may be

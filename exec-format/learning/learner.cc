@@ -45,8 +45,8 @@ FileQuestion QuestionOf(const Look& look) {
 // Text of tenants.
 std::string Shown(const std::string& image) { return kube::OneLine(image.substr(0, kShownImage)); }
 
-ImageFinding FindingOf(const Look& look, const std::string& digest,
-                       const std::string& architecture, const ImageFile& file, Verdict verdict) {
+ImageFinding FindingOf(const Look& look, const std::string& digest, const std::string& architecture,
+                       const ImageFile& file, Verdict verdict) {
   ImageFinding finding;
   finding.digest = digest;
   finding.architecture = architecture;
@@ -126,8 +126,8 @@ void Learner::OnInspected(const ImageRequest& request, const inspection::Inspect
   // With one architecture, there is no other one to be placed on.
   if (architectures.size() < 2) return;
   looked_at_.Put(image.digest, true);
-  Push({.images = ImagesOf(request.image, *request.pod),
-        .architectures = std::move(architectures)});
+  Push(
+      {.images = ImagesOf(request.image, *request.pod), .architectures = std::move(architectures)});
 }
 
 void Learner::Push(Look look) {
@@ -214,9 +214,8 @@ Async<> Learner::ReadPrograms(inspection::RegistryClient& client,
 
 Async<> Learner::Conclude(const Look& look, const std::string& digest,
                           const std::string& architecture, const ImageFile& file) {
-  const Verdict verdict = look.failure
-                              ? Judge(look.failure->container, file, digest, architecture)
-                              : JudgeProgram(file, architecture);
+  const Verdict verdict = look.failure ? Judge(look.failure->container, file, digest, architecture)
+                                       : JudgeProgram(file, architecture);
   if (verdict == Verdict::kNothing || !is_on_) co_return kube::Ok();
   if (verdict == Verdict::kNotRead && !IsSecondPod(look, digest, architecture))
     co_return kube::Ok();

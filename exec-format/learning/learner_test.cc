@@ -80,10 +80,10 @@ class LearnerTest : public inspection::RegistryFixture {
   // An image for amd64 and arm64 with the same program in both.
   std::string PutApp(const std::string& program, const std::string& tag = "1") {
     const std::vector<std::string> layers = {Gzip(LayerMaker().File("app", program).Make())};
-    return PutIndexOf(registry_, "app",
-                      {{.architecture = "amd64", .layers = layers},
-                       {.architecture = "arm64", .layers = layers}},
-                      tag);
+    return PutIndexOf(
+        registry_, "app",
+        {{.architecture = "amd64", .layers = layers}, {.architecture = "arm64", .layers = layers}},
+        tag);
   }
   Failure FailureOf(const std::string& ns, const std::string& uid, kube::Json container = {},
                     const std::string& path = "/app", const std::string& tag = "1") {
@@ -92,8 +92,7 @@ class LearnerTest : public inspection::RegistryFixture {
     const kube::Json pod = {
         {"metadata", {{"namespace", ns}, {"name", "web"}, {"uid", uid}}},
         {"spec", {{"containers", {of_pod}}}},
-        {"status",
-         {{"containerStatuses", {{{"name", "app"}, {"imageID", "app@" + image_id_}}}}}}};
+        {"status", {{"containerStatuses", {{{"name", "app"}, {"imageID", "app@" + image_id_}}}}}}};
     auto failed = FailedContainerOf(pod, "app", path);
     EXPECT_TRUE(failed);
     kube::core::ObjectReference about;
@@ -202,10 +201,8 @@ TEST_F(LearnerTest, ACommandOfATenantCountsForItAlone) {
   const std::string digest =
       PutIndexOf(registry_, "app",
                  {{.architecture = "amd64",
-                   .layers = {Gzip(LayerMaker()
-                                       .File("app", kAmd64)
-                                       .File("sdk/firmware.elf", kArm64)
-                                       .Make())}}},
+                   .layers = {Gzip(
+                       LayerMaker().File("app", kAmd64).File("sdk/firmware.elf", kArm64).Make())}}},
                  "1");
   Fail(FailureOf("mallory", "u1", {{"command", {"/sdk/firmware.elf"}}}, "/sdk/firmware.elf"),
        "amd64");
@@ -260,8 +257,7 @@ TEST_F(LearnerTest, AnAdministratorDeletesOrForbidsAFinding) {
   const std::string digest = PutApp(kAmd64);
   Fail(FailureOf("team-a", "u1"));
   ImageFinding finding = api_.List<ImageFinding>().front();
-  EXPECT_THAT(kube::Run(io_, kube::Delete<ImageFinding>(api_, kube::KeyOf(finding))),
-              kube::IsOk());
+  EXPECT_THAT(kube::Run(io_, kube::Delete<ImageFinding>(api_, kube::KeyOf(finding))), kube::IsOk());
   EXPECT_THAT(Wrong(digest, "team-a"), IsEmpty());
 
   Fail(FailureOf("team-a", "u2"));
@@ -281,8 +277,8 @@ TEST_F(LearnerTest, AnAdministratorDeletesOrForbidsAFinding) {
 TEST_F(LearnerTest, WithoutThePluginThereAreNone) {
   const std::string digest = PutApp(kAmd64);
   Fail(FailureOf("team-a", "u1"));
-  Configure({{"execFormatErrorMonitor", {{"enabled", true}}},
-             {"imageFindings", {{"enabled", false}}}});
+  Configure(
+      {{"execFormatErrorMonitor", {{"enabled", true}}}, {"imageFindings", {{"enabled", false}}}});
   EXPECT_THAT(Wrong(digest, "team-a"), IsEmpty());
   EXPECT_THAT(Findings(), IsEmpty());
   learner_->OnFailure(FailureOf("team-a", "u2"), "arm64");

@@ -53,8 +53,8 @@ class FactKeeperTest : public testing::Test {
       asked_.push_back(std::move(images));
       co_return kube::Ok();
     };
-    keeper_ = std::make_unique<FactKeeper>(kNs, api_, clock_, images_, findings_, ask_again,
-                                           metrics_);
+    keeper_ =
+        std::make_unique<FactKeeper>(kNs, api_, clock_, images_, findings_, ask_again, metrics_);
     tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
     keeper_->Start(*tasks_);
     Follow("config-uid");

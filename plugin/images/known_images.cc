@@ -31,4 +31,23 @@ std::optional<KnownImages::Fact> KnownImages::Find(const std::string& image,
   return newest;
 }
 
+void KnownImages::Add(exec_format::ImageFinding finding) {
+  auto reference = inspection::Reference::Parse(finding.image);
+  if (finding.ignored || !reference) return;
+  finding.image = reference->ToString();
+  findings_.push_back(std::move(finding));
+}
+
+void KnownImages::Judge(PodImage& image, const std::string& ns) const {
+  auto reference = inspection::Reference::Parse(image.image);
+  if (!reference) return;
+  const std::string name = reference->ToString();
+  for (const exec_format::ImageFinding& finding : findings_) {
+    if (finding.image != name || !(finding.ns.empty() || finding.ns == ns)) continue;
+    if (!image.wrong.insert(finding.architecture).second) continue;
+    if (!image.finding.empty()) image.finding += "; ";
+    image.finding += "not on " + finding.architecture + ": " + exec_format::Describe(finding);
+  }
+}
+
 }  // namespace plugin

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <memory>
 
+#include "exec-format/findings/image_finding.h"
 #include "image-facts/image_facts.h"
 #include "kube/testing/make_pod.h"
+#include "plugin/images/pod_image.h"
 
 namespace plugin {
 namespace {
@@ -59,6 +61,33 @@ TEST(KnownImagesTest, TheNewestFactThatCountsForThePod) {
   EXPECT_EQ(ArchitectureOf(known.Find("r.io/app:1", pod)), "s390x");
   pod.mutable_metadata()->set_namespace_("bank");
   EXPECT_EQ(ArchitectureOf(known.Find("r.io/app:1", pod)), "arm64");
+}
+
+TEST(KnownImagesTest, FindingsCountForTheirNamespaceUnlessTheyAreIgnored) {
+  auto finding = [](const std::string& architecture, const std::string& ns, bool ignored) {
+    exec_format::ImageFinding made;
+    made.image = "docker.io/library/nginx:1";
+    made.architecture = architecture;
+    made.ns = ns;
+    made.ignored = ignored;
+    made.path = "/app";
+    made.machine = "amd64";
+    return made;
+  };
+  KnownImages known;
+  known.Add(finding("arm64", "", false));
+  known.Add(finding("arm64", "team-a", false));
+  known.Add(finding("s390x", "team-a", false));
+  known.Add(finding("ppc64le", "", true));
+  PodImage image{.image = "nginx:1", .platforms = nullptr, .source = ""};
+  known.Judge(image, "team-b");
+  EXPECT_THAT(image.wrong, testing::ElementsAre("arm64"));
+  EXPECT_EQ(image.finding, "not on arm64: the program /app is built for amd64");
+  known.Judge(image, "team-a");
+  EXPECT_THAT(image.wrong, testing::ElementsAre("arm64", "s390x"));
+  PodImage other{.image = "nginx:2", .platforms = nullptr, .source = ""};
+  known.Judge(other, "team-a");
+  EXPECT_EQ(other.finding, "");
 }
 
 }  // namespace

@@ -19,22 +19,23 @@ ImageFinder::ImageFinder(kube::Client& client, kube::Executor executor, kube::Cl
       options_(std::move(options)),
       asker_(std::move(executor), clock, /*trace=*/{}) {}
 
-Async<std::vector<ImageFinding>> ImageFinder::Find(const kube::core::Pod& pod,
-                                                   const KnownImages& known) {
-  std::vector<ImageFinding> findings;
+Async<std::vector<PodImage>> ImageFinder::Find(const kube::core::Pod& pod,
+                                               const KnownImages& known) {
+  std::vector<PodImage> images;
   for (const placement::ContainerImage& image : placement::ImagesOf(pod)) {
     if (std::optional<KnownImages::Fact> fact = known.Find(image.reference, pod)) {
-      findings.push_back({image.reference, fact->platforms, "the cluster knows it"});
+      images.push_back({image.reference, fact->platforms, "the cluster knows it"});
     } else if (!options_.asks_registries) {
-      findings.push_back({image.reference, nullptr, "the cluster does not know it"});
+      images.push_back({image.reference, nullptr, "the cluster does not know it"});
     } else {
       std::string name = image.reference;
-      Result<ImageFinding> finding = co_await Ask(pod, std::move(name), image.only_volume);
-      if (!finding) co_return finding.error();
-      findings.push_back(std::move(*finding));
+      Result<PodImage> found = co_await Ask(pod, std::move(name), image.only_volume);
+      if (!found) co_return found.error();
+      images.push_back(std::move(*found));
     }
+    known.Judge(images.back(), pod.metadata().namespace_());
   }
-  co_return findings;
+  co_return images;
 }
 
 Async<std::string> ImageFinder::Prepare(const kube::core::Pod& pod) {
@@ -58,8 +59,7 @@ Async<std::string> ImageFinder::Prepare(const kube::core::Pod& pod) {
   co_return secrets;
 }
 
-Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string image,
-                                     bool only_volume) {
+Async<PodImage> ImageFinder::Ask(const kube::core::Pod& pod, std::string image, bool only_volume) {
   Result<std::string> secrets = co_await Prepare(pod);
   if (!secrets) co_return secrets.error();
   const std::string key = (only_volume ? "volume " : "container ") + image + " " + *secrets;
@@ -69,10 +69,10 @@ Async<ImageFinding> ImageFinder::Ask(const kube::core::Pod& pod, std::string ima
       .image = image, .only_volume = only_volume, .keyring = keyrings_[*secrets]};
   Result<ImageDetails> details = co_await asker_.Ask(std::move(question));
   if (!details) co_return details.error();
-  ImageFinding finding{std::move(image), std::move(details->platforms),
-                       details->error.empty() ? "the registry says so" : details->error};
-  asked_.emplace(key, finding);
-  co_return finding;
+  PodImage found{std::move(image), std::move(details->platforms),
+                 details->error.empty() ? "the registry says so" : details->error};
+  asked_.emplace(key, found);
+  co_return found;
 }
 
 Async<std::string> ImageFinder::FindNewer(const kube::core::Pod& pod, std::string image,

@@ -13,8 +13,8 @@
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/types/core.pb.h"
-#include "plugin/images/image_finding.h"
 #include "plugin/images/known_images.h"
+#include "plugin/images/pod_image.h"
 #include "plugin/inspect/image_asker.h"
 #include "plugin/inspect/registry_access.h"
 
@@ -35,7 +35,7 @@ class ImageFinder {
               ImageFinderOptions options);
 
   // Of each image of the pod once. Errors: kCancelled.
-  kube::Async<std::vector<ImageFinding>> Find(const kube::core::Pod& pod, const KnownImages& known);
+  kube::Async<std::vector<PodImage>> Find(const kube::core::Pod& pod, const KnownImages& known);
 
   // The newest tag of the image's repository that is for linux on this architecture, of the newest
   // five after the image's own (newer_tags.h); "" if there is none. Asks registries, whatever the
@@ -47,7 +47,7 @@ class ImageFinder {
   const std::vector<Unread>& unread() const { return unread_; }
 
  private:
-  kube::Async<ImageFinding> Ask(const kube::core::Pod& pod, std::string image, bool only_volume);
+  kube::Async<PodImage> Ask(const kube::core::Pod& pod, std::string image, bool only_volume);
   // What the questions about the images of the pod need. The result is the key of its keyring.
   kube::Async<std::string> Prepare(const kube::core::Pod& pod);
 
@@ -59,7 +59,7 @@ class ImageFinder {
   // By the pod's namespace and pull secrets.
   std::map<std::string, inspection::SharedKeyring> keyrings_;
   // By the image, and the same.
-  std::map<std::string, ImageFinding> asked_;
+  std::map<std::string, PodImage> asked_;
   std::map<std::string, std::string> newer_;
   std::vector<Unread> unread_;
 };

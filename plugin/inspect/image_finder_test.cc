@@ -63,7 +63,7 @@ class ImageFinderTest : public inspection::RegistryFixture {
                       ImageFinderOptions{.operator_namespace = kOperator, .asks_registries = asks});
     return *finder_;
   }
-  std::vector<ImageFinding> Find(const kube::core::Pod& pod) {
+  std::vector<PodImage> Find(const kube::core::Pod& pod) {
     return *kube::Run(io_, finder().Find(pod, known_));
   }
 
@@ -78,7 +78,7 @@ TEST_F(ImageFinderTest, AsksARegistryOnceWithThePodsSecrets) {
   CreateSecret("ann", "secret");
   kube::core::Pod pod = Pod("1").PullSecret("key");
   for (int i = 0; i < 2; ++i) {
-    std::vector<ImageFinding> found = Find(pod);
+    std::vector<PodImage> found = Find(pod);
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_TRUE(found[0].platforms != nullptr) << found[0].source;
     EXPECT_EQ(found[0].source, "the registry says so");
@@ -87,7 +87,7 @@ TEST_F(ImageFinderTest, AsksARegistryOnceWithThePodsSecrets) {
   EXPECT_THAT(finder().unread(), IsEmpty());
 
   // Another pod has not that secret.
-  std::vector<ImageFinding> found = Find(Pod("1"));
+  std::vector<PodImage> found = Find(Pod("1"));
   EXPECT_EQ(found[0].platforms, nullptr);
   EXPECT_THAT(found[0].source, HasSubstr("401"));
 }
@@ -95,7 +95,7 @@ TEST_F(ImageFinderTest, AsksARegistryOnceWithThePodsSecrets) {
 TEST_F(ImageFinderTest, WhatMayNotBeReadIsNamed) {
   PutIndex("1", {"amd64"});
   api_.FailNext(kube::Error::PermissionDenied("secrets is forbidden"), "/secrets/", 9);
-  std::vector<ImageFinding> found = Find(Pod("1").PullSecret("key"));
+  std::vector<PodImage> found = Find(Pod("1").PullSecret("key"));
   EXPECT_TRUE(found[0].platforms != nullptr);
   ASSERT_THAT(finder().unread(), SizeIs(1));
   EXPECT_EQ(finder().unread()[0].what, "pull secrets of shop");

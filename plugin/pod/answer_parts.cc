@@ -15,7 +15,7 @@ using kube::Json;
 
 constexpr size_t kNodesShown = 4;
 
-std::string PlatformsOf(const ImageFinding& image) {
+std::string PlatformsOf(const PodImage& image) {
   return image.platforms == nullptr ? "" : image_facts::PlatformsToText(*image.platforms);
 }
 
@@ -45,23 +45,25 @@ Json AsJson(const std::vector<Unread>& unread) {
   return parts;
 }
 
-std::string Say(const std::vector<ImageFinding>& images, Style style) {
+std::string Say(const std::vector<PodImage>& images, Style style) {
   std::string text;
-  for (const ImageFinding& image : images) {
+  for (const PodImage& image : images) {
     const std::string platforms = PlatformsOf(image);
     text += Titled(
         "image",
         image.image + ": " + (platforms.empty() ? "not known" : platforms) + "; " + image.source,
         style);
+    if (!image.finding.empty()) text += Titled("", image.finding, style);
   }
   return text;
 }
 
-Json AsJson(const std::vector<ImageFinding>& images) {
+Json AsJson(const std::vector<PodImage>& images) {
   Json parts = Json::array();
-  for (const ImageFinding& image : images) {
+  for (const PodImage& image : images) {
     Json one = {
         {"image", image.image}, {"platforms", PlatformsOf(image)}, {"source", image.source}};
+    if (!image.finding.empty()) one["finding"] = image.finding;
     parts.push_back(std::move(one));
   }
   return parts;

@@ -7,7 +7,7 @@
 
 #include "kube/types/core.pb.h"
 #include "kube/types/unstructured.h"
-#include "plugin/images/image_finding.h"
+#include "plugin/images/pod_image.h"
 #include "plugin/pod/cause.h"
 #include "plugin/pod/config_lines.h"
 #include "plugin/pod/evidence.h"
@@ -26,8 +26,8 @@ std::string Say(const std::vector<Unread>& unread, Style style = {});
 kube::Json AsJson(const std::vector<Unread>& unread);
 
 // A line for each image.
-std::string Say(const std::vector<ImageFinding>& images, Style style = {});
-kube::Json AsJson(const std::vector<ImageFinding>& images);
+std::string Say(const std::vector<PodImage>& images, Style style = {});
+kube::Json AsJson(const std::vector<PodImage>& images);
 
 // The architectures that the pod requires; "" if it requires none.
 std::string SayRequirement(const kube::core::Pod& pod, Style style = {});

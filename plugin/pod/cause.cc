@@ -8,6 +8,7 @@
 #include "api/find_condition.h"
 #include "api/known_images.h"
 #include "api/names.h"
+#include "exec-format/names.h"
 #include "kube/base/join.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
@@ -186,6 +187,19 @@ Answer SchedulerRefuses(const PodEvidence& evidence) {
   return Cause{"NotScheduled", "the scheduler says: " + says, "see what the scheduler asks for"};
 }
 
+// --- What keeps a pod on its node from running.
+
+Answer ExecFormatError(const PodEvidence& evidence) {
+  if (!HasLabel(evidence.pod, exec_format::kExecFormatErrorLabel)) return std::nullopt;
+  const Event* event = LastEvent(evidence, exec_format::kReasonExecFormatError);
+  return Cause{"ExecFormatError",
+               event != nullptr ? event->message()
+                                : "a file was executed in the pod that is no program for its node",
+               "build the image again, with the program of each architecture; until then, create "
+               "the pod again: its image is placed on other architectures once the plugin "
+               "imageFindings has found it"};
+}
+
 // --- Why a pod was not placed by architecture.
 
 Answer NotPlaced(const PodEvidence& evidence) {
@@ -216,7 +230,7 @@ Answer NotPlaced(const PodEvidence& evidence) {
 Cause FindCause(const PodEvidence& evidence) {
   constexpr Answer (*kAnswers[])(const PodEvidence&) = {
       AwaitsOtherGates, WritesAreRefused, ShardDoesNotWork, InspectionFails, ControllerDoesNotWork,
-      NothingInCommon,  NoNodeFits,       SchedulerRefuses, NotPlaced};
+      NothingInCommon,  NoNodeFits,       SchedulerRefuses, ExecFormatError, NotPlaced};
   for (auto answer : kAnswers) {
     if (Answer cause = answer(evidence)) return std::move(*cause);
   }

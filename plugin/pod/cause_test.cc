@@ -9,6 +9,7 @@
 
 #include "api/names.h"
 #include "api/testing/make_config.h"
+#include "exec-format/names.h"
 #include "kube/testing/make_pod.h"
 
 namespace plugin {
@@ -167,6 +168,18 @@ TEST(CauseTest, WhyAPodWasNotPlaced) {
 
 TEST(CauseTest, NothingIsWrongWithAPodThatRuns) {
   EXPECT_EQ(FindCause(Of(RequiresArm().Node("n").Phase("Running"))).name, "");
+}
+
+TEST(CauseTest, WhatKeepsAPodOnItsNodeFromRunning) {
+  PodEvidence evidence = Of(Released().Label(exec_format::kExecFormatErrorLabel, "true"));
+  evidence.pod.mutable_spec()->set_node_name("node-1");
+  EXPECT_EQ(FindCause(evidence).name, "ExecFormatError");
+  EXPECT_THAT(FindCause(evidence).why, HasSubstr("no program for its node"));
+  kube::core::Event& event = evidence.events.emplace_back();
+  event.set_reason(std::string(exec_format::kReasonExecFormatError));
+  event.set_message("Container app tried to execute /app");
+  EXPECT_EQ(FindCause(evidence).why, "Container app tried to execute /app");
+  EXPECT_THAT(FindCause(evidence).next, HasSubstr("build the image again"));
 }
 
 }  // namespace

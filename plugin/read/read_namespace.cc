@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "exec-format/findings/image_finding.h"
 #include "image-facts/fact_index.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
@@ -78,17 +79,23 @@ Async<KnownImages> ReadKnownImages(Client& client, std::string operator_namespac
   KnownImages known;
   // A few objects at a time: each may have 256 KiB, and becomes an index of a tenth.
   constexpr int kObjects = 4;
+  kube::ListOptions findings_options{.ns = operator_namespace};
   kube::ListOptions options{.ns = std::move(operator_namespace), .limit = kObjects};
   kube::ListPages pages(client, kube::ResourceOf<image_facts::FactIndex>::value, std::move(options),
                         /*protobuf=*/false);
   while (pages.more()) {
     Result<kube::RawList> page = co_await pages.Next();
-    if (IsNotFound(page)) co_return known;
+    if (IsNotFound(page)) break;
     if (!page) co_return page.error();
     auto objects = kube::DecodeItems<image_facts::FactIndex>(*page);
     if (!objects) co_return objects.error();
     for (image_facts::FactIndex& object : *objects) known.Add(std::move(object));
   }
+  auto findings =
+      co_await kube::List<exec_format::ImageFinding>(client, std::move(findings_options));
+  if (IsNotFound(findings)) co_return known;
+  if (!findings) co_return findings.error();
+  for (exec_format::ImageFinding& finding : findings->items) known.Add(std::move(finding));
   co_return known;
 }
 

@@ -12,8 +12,8 @@
 
 namespace plugin {
 
-// What the cluster knows of images: the ImageFacts in the operator's namespace. Nothing if there
-// are none. Errors: those of reading them.
+// What the cluster knows of images: the ImageFacts and ImageFindings in the operator's namespace.
+// Nothing if there are none. Errors: those of reading them.
 kube::Async<KnownImages> ReadKnownImages(kube::Client& client, std::string operator_namespace);
 
 // `operator_namespace` has the facts about images. Errors: kCancelled.

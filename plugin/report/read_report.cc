@@ -38,7 +38,7 @@ Async<> AddPod(const std::string& item, const KnownImages& known, ImageFinder& f
   if (!requests) co_return requests.error();
   auto images = co_await finder.Find(*pod, known);
   if (!images) co_return images.error();
-  for (ImageFinding& image : *images) {
+  for (PodImage& image : *images) {
     if (!newer_for || image.platforms == nullptr || Supports(image, *newer_for)) continue;
     std::string name = image.image, architecture = *newer_for;
     auto newer = co_await finder.FindNewer(*pod, std::move(name), std::move(architecture));

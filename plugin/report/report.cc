@@ -22,10 +22,11 @@ bool HasEnded(const kube::core::Pod& pod) {
   return pod.status().phase() == "Succeeded" || pod.status().phase() == "Failed";
 }
 
-HeldBackImage AsHeldBack(const ImageFinding& image) {
-  return {image.image,
-          image.platforms == nullptr ? "" : image_facts::PlatformsToText(*image.platforms),
-          image.newer};
+HeldBackImage AsHeldBack(const PodImage& image) {
+  std::string platforms =
+      image.platforms == nullptr ? "" : image_facts::PlatformsToText(*image.platforms);
+  if (!image.finding.empty()) platforms += " (" + image.finding + ")";
+  return {image.image, std::move(platforms), image.newer};
 }
 
 // An annotation may be long.
@@ -49,8 +50,8 @@ double CostOf(const Price& price, const Amount& amount) {
 
 }  // namespace
 
-bool Supports(const ImageFinding& image, const std::string& architecture) {
-  if (image.platforms == nullptr) return false;
+bool Supports(const PodImage& image, const std::string& architecture) {
+  if (image.platforms == nullptr || image.wrong.contains(architecture)) return false;
   return image.platforms->every || placement::Common({&image.platforms, 1})
                                        .On(std::string(placement::kLinux))
                                        .contains(architecture);
@@ -93,14 +94,14 @@ ReportBuilder::Key ReportBuilder::WorkloadOf(const kube::core::Pod& pod) {
 }
 
 Fate ReportBuilder::FateOf(const kube::core::Pod& pod, const std::string& kind,
-                           const std::string& on, const std::vector<ImageFinding>& images,
+                           const std::string& on, const std::vector<PodImage>& images,
                            WorkloadLine& line) const {
   const std::string& wanted = options_.architecture;
   // Mirror pods.
   if (kind == "Node") return Fate::kStays;
   if (on == wanted && kind != kDaemonSet) return Fate::kRunsThere;
   std::vector<HeldBackImage> unknown, lacking;
-  for (const ImageFinding& image : images) {
+  for (const PodImage& image : images) {
     if (image.platforms == nullptr) {
       unknown.push_back(AsHeldBack(image));
     } else if (!Supports(image, wanted)) {
@@ -152,7 +153,7 @@ placement::ArchitectureSet ReportBuilder::Admitted(const std::string& ns,
 }
 
 void ReportBuilder::AddPod(const kube::core::Pod& pod, const Amount& requests,
-                           const std::vector<ImageFinding>& images) {
+                           const std::vector<PodImage>& images) {
   if (HasEnded(pod)) return;
   auto node = architecture_of_.find(pod.spec().node_name());
   const std::string on = node == architecture_of_.end() ? "" : node->second;
@@ -176,7 +177,7 @@ void ReportBuilder::AddPod(const kube::core::Pod& pod, const Amount& requests,
                .fate = fate,
                .images = Admitted(key.ns, std::move(of_pod.images))};
       std::vector<placement::SharedPlatforms> platforms;
-      for (const ImageFinding& image : images) platforms.push_back(image.platforms);
+      for (const PodImage& image : images) platforms.push_back(image.platforms);
       if (std::find(platforms.begin(), platforms.end(), nullptr) == platforms.end())
         line->can_run_on =
             Admitted(key.ns, placement::Common(platforms).On(std::string(placement::kLinux)));

@@ -17,7 +17,7 @@
 #include "kube/types/core.pb.h"
 #include "placement/architecture.h"
 #include "placement/node_match.h"
-#include "plugin/images/image_finding.h"
+#include "plugin/images/pod_image.h"
 #include "plugin/pod/evidence.h"
 #include "plugin/report/amount.h"
 #include "plugin/report/fair_bytes.h"
@@ -32,7 +32,7 @@ struct Price {
 using Prices = std::map<std::string, Price>;
 
 // Whether the image is for linux on the architecture; false if its platforms are not known.
-bool Supports(const ImageFinding& image, const std::string& architecture);
+bool Supports(const PodImage& image, const std::string& architecture);
 
 struct ReportOptions {
   // The architecture of the nodes that may be added.
@@ -115,7 +115,7 @@ class ReportBuilder {
   void AddNode(const placement::NodeView& node, const Amount& allocatable);
   // Pods that have ended do not count.
   void AddPod(const kube::core::Pod& pod, const Amount& requests,
-              const std::vector<ImageFinding>& images);
+              const std::vector<PodImage>& images);
   Report Build();
 
  private:
@@ -126,7 +126,7 @@ class ReportBuilder {
 
   static Key WorkloadOf(const kube::core::Pod& pod);
   Fate FateOf(const kube::core::Pod& pod, const std::string& kind, const std::string& on,
-              const std::vector<ImageFinding>& images, WorkloadLine& line) const;
+              const std::vector<PodImage>& images, WorkloadLine& line) const;
   void AddCost(const std::string& on, const Amount& requests);
   // nullptr if the budget has no place for another one.
   WorkloadLine* LineOf(const Key& key);

@@ -30,7 +30,7 @@ placement::NodeView Node(const std::string& name, const std::string& architectur
   return {.name = name, .labels = {{std::string(api::kArchLabel), architecture}}};
 }
 
-ImageFinding Image(const std::string& name, const std::vector<std::string>& architectures) {
+PodImage Image(const std::string& name, const std::vector<std::string>& architectures) {
   placement::ImagePlatforms platforms;
   for (const std::string& architecture : architectures)
     platforms.platforms.push_back({"linux", architecture});
@@ -60,9 +60,9 @@ class ReportTest : public ::testing::Test {
 };
 
 TEST_F(ReportTest, FatesOfWorkloads) {
-  const ImageFinding both = Image("r.io/both:1", {"amd64", "arm64"});
-  const ImageFinding intel = Image("r.io/intel:1", {"amd64"});
-  const ImageFinding unknown{"r.io/unknown:1", nullptr, ""};
+  const PodImage both = Image("r.io/both:1", {"amd64", "arm64"});
+  const PodImage intel = Image("r.io/intel:1", {"amd64"});
+  const PodImage unknown{"r.io/unknown:1", nullptr, ""};
   builder_.AddPod(OfDeployment("web", "5d", "a").Node("intel").Label("team", "web"), {1, 2 * kGiB},
                   {both});
   builder_.AddPod(OfDeployment("web", "5d", "b").Node("arm"), {1, 2 * kGiB}, {both});
@@ -117,7 +117,7 @@ TEST(ReportBudgetTest, ANamespaceCannotHideTheOthers) {
   constexpr size_t kOfNamespace = 64 * 1024;
   ReportBuilder builder({.architecture = "arm64",
                          .budget = {.in_all = 4 * kOfNamespace, .of_namespace = kOfNamespace}});
-  const std::vector<ImageFinding> images(100, Image("r.io/intel:1", {"amd64"}));
+  const std::vector<PodImage> images(100, Image("r.io/intel:1", {"amd64"}));
   constexpr size_t kPods = 2'000;
   for (size_t i = 0; i < kPods; ++i)
     builder.AddPod(MakePod("pod-" + std::to_string(i)).Namespace("greedy"), {}, images);

@@ -11,6 +11,7 @@
 #include "cluster-controller/timing.h"
 #include "placement/daemon_nodes.h"
 #include "placement/gate.h"
+#include "placement/judged_images.h"
 #include "placement/matching_configs.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
@@ -28,24 +29,24 @@ void AddGate(Pod& pod, std::string_view gate, std::string_view label, Outcome& o
 }
 
 // nullopt: the platforms of an image are not known.
-std::optional<placement::CommonPlatforms> CommonOf(const std::vector<ImageFinding>& images) {
-  std::vector<placement::SharedPlatforms> platforms;
-  for (const ImageFinding& image : images) {
+std::optional<placement::CommonPlatforms> CommonOf(const std::vector<PodImage>& images) {
+  std::vector<placement::JudgedImage> judged;
+  for (const PodImage& image : images) {
     if (image.platforms == nullptr) return std::nullopt;
-    platforms.push_back(image.platforms);
+    judged.push_back({image.platforms, image.wrong});
   }
-  return placement::Common(platforms);
+  return placement::CommonOf(judged).common;
 }
 
-std::string FirstProblem(const std::vector<ImageFinding>& images) {
-  for (const ImageFinding& image : images) {
+std::string FirstProblem(const std::vector<PodImage>& images) {
+  for (const PodImage& image : images) {
     if (image.platforms == nullptr) return image.source;
   }
   return "";
 }
 
 placement::ClusterDecision DecisionOf(const api::ClusterPodPlacementConfig& config,
-                                      const std::vector<ImageFinding>& images) {
+                                      const std::vector<PodImage>& images) {
   placement::ClusterDecision decision;
   decision.preferences_decided = true;
   decision.cluster_platforms = config.Preferences();
@@ -92,7 +93,7 @@ void JudgeDaemonSet(const NamespaceEvidence& around, Outcome& outcome) {
 }  // namespace
 
 Outcome SimulatePod(const Subject& subject, std::shared_ptr<NamespaceEvidence> around,
-                    std::vector<ImageFinding> images) {
+                    std::vector<PodImage> images) {
   Outcome outcome{.name = subject.Name(), .images = std::move(images), .pod = subject.pod};
   std::optional<Cause> left_alone = WhyNeverGated(outcome.pod, *around);
   PodEvidence evidence{.now = {}, .pod = outcome.pod, .around = around};

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "placement/release.h"
-#include "plugin/images/image_finding.h"
+#include "plugin/images/pod_image.h"
 #include "plugin/pod/cause.h"
 #include "plugin/pod/config_lines.h"
 #include "plugin/pod/evidence.h"
@@ -20,7 +20,7 @@ namespace plugin {
 
 struct Outcome {
   std::string name;  // "Deployment shop/web"
-  std::vector<ImageFinding> images;
+  std::vector<PodImage> images;
   // The gates that the pod would get; empty with a `cause` that says why.
   std::vector<std::string> gates;
   // As it would be released.
@@ -40,6 +40,6 @@ struct Outcome {
 
 // `around`: of the pod's namespace. `images`: of all images of the pod.
 Outcome SimulatePod(const Subject& subject, std::shared_ptr<NamespaceEvidence> around,
-                    std::vector<ImageFinding> images);
+                    std::vector<PodImage> images);
 
 }  // namespace plugin

@@ -34,7 +34,7 @@ class SimulateTest : public ::testing::Test {
             .labels = {{std::string(api::kArchLabel), architecture},
                        {std::string(api::kOsLabel), "linux"}}};
   }
-  static ImageFinding Image(const std::vector<std::string>& architectures) {
+  static PodImage Image(const std::vector<std::string>& architectures) {
     placement::ImagePlatforms platforms;
     for (const std::string& architecture : architectures)
       platforms.platforms.push_back({"linux", architecture});
@@ -66,7 +66,7 @@ TEST_F(SimulateTest, APodThatRuns) {
 TEST_F(SimulateTest, APodThatDoesNotRun) {
   struct Row {
     const char* name;
-    std::vector<ImageFinding> images;
+    std::vector<PodImage> images;
     const char* cause;
   };
   const Row rows[] = {

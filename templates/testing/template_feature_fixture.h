@@ -193,8 +193,8 @@ class TemplateFeatureTest : public testing::Test {
   cluster_controller::ImageFindings findings_;
   TemplateFeature feature_{{"operator-ns", client_, clock_, events_, configs_, inspector_,
                             namespaces_, images_, findings_},
-      metrics_,
-      &observer_};
+                           metrics_,
+                           &observer_};
 
  private:
   template <class Workload>

@@ -4,12 +4,12 @@
 
 #include <vector>
 
-#include "plugin/images/image_finding.h"
+#include "plugin/images/pod_image.h"
 #include "plugin/pod/evidence.h"
 
 namespace plugin {
 
 // Of each image of the pod once, sorted. The source says how to find out what is not known.
-std::vector<ImageFinding> FindImages(const PodEvidence& evidence);
+std::vector<PodImage> FindImages(const PodEvidence& evidence);
 
 }  // namespace plugin

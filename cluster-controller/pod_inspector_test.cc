@@ -8,6 +8,7 @@
 #include <deque>
 #include <set>
 
+#include "cluster-controller/image_findings.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/nodes/node_images.h"
 #include "cluster-controller/nodes/testing/node_with_images.h"
@@ -409,6 +410,43 @@ TEST_F(PodInspectorTest, NothingIsPrefetchedWhileTheQueueIsLong) {
   }
   EXPECT_EQ(queue_.queued(), 3u);
   EXPECT_FALSE(inspector_->CanPrefetch());
+}
+
+TEST_F(PodInspectorTest, WhatWasFoundOutAboutAnImageCounts) {
+  ImageFindings findings;
+  std::vector<std::string> inspected;
+  findings.OnInspected([&](const ImageRequest& request, const inspection::Inspected& image) {
+    inspected.push_back(request.image + " " + image.digest);
+  });
+  images_.SetResult("r.io/app:1", ArchitectureSet{"amd64", "arm64"});
+  images_.SetDigest("r.io/app:1", "sha256:1");
+  Pod pod = MakePod("web").Namespace("team-a").Image("r.io/app:1");
+  auto inspect = [&]() -> PodImages {
+    Inspect(pod);
+    auto result = kube::Run(io_, inspector_->Inspect(pod));
+    EXPECT_TRUE(result && *result);
+    return result && *result ? **result : PodImages();
+  };
+  findings.Put("f", {.digest = "sha256:1", .architecture = "arm64", .ns = "team-a"});
+  EXPECT_THAT(inspect().platforms.On("linux"), ElementsAre("amd64", "arm64")) << "not in use";
+
+  inspector_->Use(&findings);
+  PodImages images = inspect();
+  EXPECT_THAT(images.platforms.On("linux"), ElementsAre("amd64"));
+  EXPECT_THAT(images.avoided, ElementsAre("arm64"));
+  EXPECT_EQ(images.wrong_image, "r.io/app:1");
+  EXPECT_THAT(inspected, Contains("r.io/app:1 sha256:1"));
+
+  findings.Put("g", {.digest = "sha256:1", .architecture = "amd64"});
+  images = inspect();
+  EXPECT_THAT(images.platforms.On("linux"), ElementsAre("amd64", "arm64"));
+  EXPECT_TRUE(images.believes_indexes);
+
+  findings.Erase("g");
+  pod.mutable_metadata()->set_namespace_("team-b");
+  images = inspect();
+  EXPECT_THAT(images.platforms.On("linux"), ElementsAre("amd64", "arm64"));
+  EXPECT_THAT(images.avoided, IsEmpty());
 }
 
 }  // namespace

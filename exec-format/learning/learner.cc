@@ -150,10 +150,10 @@ kube::asio::awaitable<void> Learner::Run() {
     if (!slept) co_return;
     std::optional<Look> look = queue_.Take();
     if (!look) continue;
-    metrics_.looks.Increment();
     Result<> looked = co_await LookAt(*look);
-    if (looked) continue;
     if (FailedWith(looked, kube::Code::kCancelled)) co_return;
+    metrics_.looks.Increment();
+    if (looked) continue;
     metrics_.failed_looks.Increment();
     VLOG(1) << "image findings: " << Shown(look->image()) << ": "
             << kube::OneLine(looked.error().ToString());

@@ -70,6 +70,7 @@ class LearnerTest : public inspection::RegistryFixture {
   }
   void Configure(const kube::Json& plugins) {
     api::MakeClusterConfig config;
+    config.Set("/metadata/uid", "config-uid");
     for (const auto& [name, plugin] : plugins.items()) config.Set("/spec/plugins/" + name, plugin);
     auto parsed = api::ClusterPodPlacementConfig::FromJson(config.Build());
     ASSERT_TRUE(parsed) << parsed.error();
@@ -111,18 +112,7 @@ class LearnerTest : public inspection::RegistryFixture {
     clock_.Advance(kLookPeriod);
     const double before = metrics_.looks.Value();
     ASSERT_TRUE(kube::RunUntil(io_, [&] { return metrics_.looks.Value() > before; }));
-    // A look ends with the next one, or with the wait for it.
-    Settle();
-  }
-  // Until no request of the look is left. The registry and its client are in this loop.
-  void Settle() {
-    size_t quiet = 0, requests = registry_.log().size();
-    ASSERT_TRUE(kube::RunUntil(io_, [&] {
-      const bool is_same = requests == registry_.log().size();
-      requests = registry_.log().size();
-      quiet = is_same ? quiet + 1 : 0;
-      return quiet > 20;
-    }));
+    kube::Drain(io_);
   }
   std::vector<std::string> Findings() {
     std::vector<std::string> texts;
@@ -283,7 +273,7 @@ TEST_F(LearnerTest, WithoutThePluginThereAreNone) {
   EXPECT_THAT(Findings(), IsEmpty());
   learner_->OnFailure(FailureOf("team-a", "u2"), "arm64");
   clock_.Advance(1h);
-  Settle();
+  kube::Drain(io_);
   EXPECT_EQ(metrics_.looks.Value(), 1);
   EXPECT_THAT(Findings(), IsEmpty());
 }
@@ -348,7 +338,7 @@ TEST_F(LearnerTest, ImagesAreReadAtAPace) {
   for (int i = 0; i < kLooksAtOnce + 1; ++i)
     learner_->OnFailure(FailureOf("team-a", "u" + std::to_string(i)), "arm64");
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return metrics_.looks.Value() == kLooksAtOnce; }));
-  Settle();
+  kube::Drain(io_);
   EXPECT_EQ(metrics_.looks.Value(), kLooksAtOnce);
   clock_.Advance(kLookPeriod);
   EXPECT_TRUE(kube::RunUntil(io_, [&] { return metrics_.looks.Value() == kLooksAtOnce + 1; }));
@@ -375,7 +365,7 @@ TEST_F(LearnerTest, LooksFirstIfItIsConfigured) {
     return images.value_or(cluster_controller::PodImages());
   };
   EXPECT_THAT(inspect().platforms.On("linux"), ElementsAre("amd64", "arm64"));
-  Settle();
+  kube::Drain(io_);
   EXPECT_EQ(metrics_.looks.Value(), 0) << "not by default";
 
   Configure({{"imageFindings", {{"enabled", true}, {"inspectEntrypoints", true}}}});
@@ -389,7 +379,7 @@ TEST_F(LearnerTest, LooksFirstIfItIsConfigured) {
   EXPECT_THAT(images.platforms.On("linux"), ElementsAre("amd64"));
   EXPECT_THAT(images.avoided, ElementsAre("arm64"));
   EXPECT_THAT(images.wrong_image, HasSubstr("/app:1"));
-  Settle();
+  kube::Drain(io_);
   EXPECT_EQ(metrics_.looks.Value(), 1) << "a digest is looked at once";
 }
 

@@ -13,7 +13,7 @@ struct LearningMetrics {
         evicted(metrics.AddCounter("mto_image_findings_evicted_total",
                                    "ImageFindings that were deleted to make room")),
         looks(metrics.AddCounter("mto_image_looks_total",
-                                 "Images whose program was to be read from their registry")),
+                                 "Images that were looked at in their registry")),
         failed_looks(metrics.AddCounter("mto_image_looks_failed_total",
                                         "Images whose program could not be read")),
         dropped_looks(metrics.AddCounter("mto_image_looks_dropped_total",

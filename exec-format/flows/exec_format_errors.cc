@@ -22,32 +22,9 @@ constexpr kube::Resource kENoExecEvents = kube::ResourceOf<ENoExecEvent>::value;
 const std::string kLabel(exec_format::kExecFormatErrorLabel);
 const std::string kReason(exec_format::kReasonExecFormatError);
 
-std::string ContainerId() { return "containerd://" + std::string(64, 'a'); }
-
-enum class By { kName, kUid };
-
-// A monitor on `node` reports an error of the pod.
+// The failure of a file with an unusual name.
 Step Report(const std::string& name, const std::string& pod, const std::string& node, By by) {
-  return {.name = "report an exec format error of " + pod, .act = [=](Scene& scene) -> Result<> {
-            Cluster& cluster = scene.cluster();
-            auto found = scene.Get(kPods, pod);
-            if (!found) return found.error();
-            ENoExecEvent event;
-            event.mutable_metadata()->set_name(name);
-            event.mutable_metadata()->set_namespace_(cluster.operator_namespace());
-            auto created = cluster.Run(kube::Create(cluster.client(), event));
-            if (!created) return created.error();
-            Json status = {{"nodeName", node},
-                           {"containerID", ContainerId()},
-                           {"command", "/app/\"server\"\n"}};
-            if (by == By::kName) {
-              status["podNamespace"] = scene.ns();
-              status["podName"] = pod;
-            } else {
-              status["podUID"] = kube::StringAt(*found, "metadata.uid");
-            }
-            return PatchStatus(scene, kENoExecEvents, kube::KeyOf(event), status);
-          }};
+  return ReportFailure(name, pod, node, by, "/app/\"server\"\n");
 }
 
 Condition Deleted(const std::string& name) {

@@ -5,6 +5,7 @@
 
 #include "e2e/framework/conditions.h"
 #include "e2e/framework/resources.h"
+#include "exec-format/e_no_exec_event.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -25,6 +26,8 @@ Condition Runs(const std::string& pod) {
                [](const Json& json) { return kube::StringAt(json, "status.phase") == "Running"; });
 }
 
+std::string ContainerId() { return "containerd://" + std::string(64, 'a'); }
+
 Step ReportContainer(const std::string& pod, const std::string& container_id) {
   return {.name = "report the container of " + pod, .act = [=](Scene& scene) -> kube::Result<> {
             Json container = {{"name", "app"},   {"containerID", container_id},
@@ -33,6 +36,31 @@ Step ReportContainer(const std::string& pod, const std::string& container_id) {
             Json status = {{"containerStatuses", Json::array({std::move(container)})}};
             return PatchStatus(scene, kPods, {scene.ns(), pod}, status);
           }};
+}
+
+Step ReportFailure(const std::string& name, const std::string& pod, const std::string& node, By by,
+                   const std::string& command) {
+  return {
+      .name = "report an exec format error of " + pod, .act = [=](Scene& scene) -> kube::Result<> {
+        using exec_format::ENoExecEvent;
+        Cluster& cluster = scene.cluster();
+        auto found = scene.Get(kPods, pod);
+        if (!found) return found.error();
+        ENoExecEvent event;
+        event.mutable_metadata()->set_name(name);
+        event.mutable_metadata()->set_namespace_(cluster.operator_namespace());
+        auto created = cluster.Run(kube::Create(cluster.client(), event));
+        if (!created) return created.error();
+        Json status = {{"nodeName", node}, {"containerID", ContainerId()}, {"command", command}};
+        if (by == By::kName) {
+          status["podNamespace"] = scene.ns();
+          status["podName"] = pod;
+        } else {
+          status["podUID"] = kube::StringAt(*found, "metadata.uid");
+        }
+        return PatchStatus(scene, kube::ResourceOf<ENoExecEvent>::value, kube::KeyOf(event),
+                           status);
+      }};
 }
 
 }  // namespace e2e

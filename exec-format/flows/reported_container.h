@@ -14,7 +14,15 @@ kube::Result<> PatchStatus(Scene& scene, const kube::Resource& resource, kube::O
                            const Json& status);
 
 Condition Runs(const std::string& pod);
-// The status of the pod has the container "app" with this ID.
+// Of the container "app", in all of these.
+std::string ContainerId();
+// The status of the pod has the container with this ID.
 Step ReportContainer(const std::string& pod, const std::string& container_id);
+
+enum class By { kName, kUid };
+// A monitor on `node` reports that this file failed in the container: creates the ENoExecEvent
+// `name`, and then writes its status.
+Step ReportFailure(const std::string& name, const std::string& pod, const std::string& node, By by,
+                   const std::string& command);
 
 }  // namespace e2e

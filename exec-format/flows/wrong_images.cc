@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images whose entrypoint is no program for the node, on a real node: the container does not start,
 // and the pod says why. For clusters with a kubelet.
+#include "api/names.h"
 #include "e2e/framework/flow_fixture.h"
 #include "exec-format/names.h"
 #include "exec-format/operator/monitor_status.h"
@@ -33,6 +34,13 @@ TEST_F(WrongImagesFlow, ThePodSaysThatItsEntrypointIsNoProgramForTheNode) {
     flow.Await(EventAbout(pod, kReason, {"/pause", "amd64"}), 120s)
         .Await(Labelled(pod, kLabel, "true"));
   }
+  // The index of the first one names two architectures, and its program is for one of them.
+  flow.Await(EventAbout("wrong-program", std::string(api::kReasonImageFinding),
+                        {"amd64", "built for arm64"}),
+             60s)
+      .Do(Create(MakePod("again").Image(Image("demo/wrong-program:1"))))
+      .Await(Requires("again", {"arm64"}))
+      .Await(EventAbout("again", std::string(api::kReasonImageFinding), {"amd64"}));
   // Their containers have never run, which is no failure of the operator.
   flow.Check(HasStatusCondition(kClusterConfigs, std::string(api::kClusterConfigName), "Degraded",
                                 "False"));

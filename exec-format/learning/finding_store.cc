@@ -119,7 +119,8 @@ Async<> FindingStore::Tidy() {
 
 Async<> FindingStore::Remove(std::string name) {
   const std::string context = "delete ImageFinding " + name;
-  Result<> removed = co_await kube::Delete<ImageFinding>(client_, ObjectKey{ns_, std::move(name)});
+  ObjectKey key{ns_, std::move(name)};
+  Result<> removed = co_await kube::Delete<ImageFinding>(client_, std::move(key));
   if (removed || IsNotFound(removed)) co_return kube::Ok();
   co_return removed.error().Prefix(context);
 }

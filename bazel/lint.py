@@ -73,7 +73,7 @@ ALLOWED = {
         "deploy"
     },
     "exec-format": {
-        "kube", "api", "placement", "inspection", "cluster-controller", "operator"
+        "kube", "api", "placement", "watches", "inspection", "cluster-controller", "operator"
     },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy", "image-facts"},

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "cluster-controller/inspection_metrics.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/nodes/node_images.h"

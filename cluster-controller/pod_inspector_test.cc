@@ -8,7 +8,7 @@
 #include <deque>
 #include <set>
 
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/nodes/node_images.h"
 #include "cluster-controller/nodes/testing/node_with_images.h"

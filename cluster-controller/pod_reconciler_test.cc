@@ -13,7 +13,6 @@
 #include "api/names.h"
 #include "api/node_offers.h"
 #include "api/testing/make_config.h"
-#include "cluster-controller/image_findings.h"
 #include "cluster-controller/nodes/offered_architectures.h"
 #include "cluster-controller/testing/fake_additions.h"
 #include "cluster-controller/testing/pod_reconciler_fixture.h"
@@ -80,34 +79,6 @@ TEST_F(PodReconcilerTest, ARegistryThatFailsIsAnEventIfTheImageIsKnown) {
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
   EXPECT_THAT(Events(), ::testing::Contains(api::kReasonStaleInspection));
-}
-
-TEST_F(PodReconcilerTest, AnArchitectureWhereAnImageDoesNotRunIsNotRequired) {
-  ImageFindings findings;
-  findings.Put("f", {.digest = "sha256:1", .architecture = "arm64"});
-  inspector_.Use(&findings);
-  images_.SetResult("r.io/app:1", ArchitectureSet{"amd64", "arm64"});
-  images_.SetDigest("r.io/app:1", "sha256:1");
-  api_.Create<Pod>(GatedPod());
-  EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_FALSE(Gated());
-  EXPECT_EQ(Required(), ArchitectureSet{"amd64"});
-  EXPECT_THAT(Events(), ::testing::Contains(api::kReasonImageFinding));
-  inspector_.Use(nullptr);
-}
-
-TEST_F(PodReconcilerTest, IndexesAreBelievedIfNoArchitectureIsLeft) {
-  ImageFindings findings;
-  findings.Put("f", {.digest = "sha256:1", .architecture = "arm64"});
-  findings.Put("g", {.digest = "sha256:1", .architecture = "amd64"});
-  inspector_.Use(&findings);
-  images_.SetResult("r.io/app:1", ArchitectureSet{"amd64", "arm64"});
-  images_.SetDigest("r.io/app:1", "sha256:1");
-  api_.Create<Pod>(GatedPod());
-  EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
-  EXPECT_THAT(Events(), ::testing::Contains(api::kReasonImageFindingIgnored));
-  inspector_.Use(nullptr);
 }
 
 TEST_F(PodReconcilerTest, ImagesArePrefetchedWhileThePodHasTheLocalGate) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/pod_inspector.h"
 #include "inspection/inspector.h"

@@ -41,7 +41,7 @@ TEST(ImageFinding, AnyObjectIsRead) {
   for (const char* text : {R"({})", R"({"spec": 1, "evidence": []})",
                            R"({"spec": {"digest": 7, "ignored": "yes"},
                                "evidence": {"seen": "yesterday", "path": null}})"}) {
-    auto read = ImageFinding::FromJson(kube::Json::parse(text));
+    auto read = ImageFinding::FromJson(kube::MustParseJson(text));
     ASSERT_TRUE(read) << text;
     EXPECT_EQ(read->digest, "") << text;
     EXPECT_FALSE(read->ignored) << text;

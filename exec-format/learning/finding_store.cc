@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/architecture.h"
-#include "cluster-controller/owned_by_config.h"
+#include "api/owned_by_config.h"
 #include "exec-format/findings/finding_limits.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
@@ -136,8 +136,7 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
     if (known->ignored || known->seen + kFindingRefresh > finding.seen) co_return false;
     known->seen = finding.seen;
     if (!owner_.empty())
-      *known->mutable_metadata()->add_owner_references() =
-          cluster_controller::OwnedByConfig(owner_);
+      *known->mutable_metadata()->add_owner_references() = api::OwnedByConfig(owner_);
     Result<> written = co_await kube::Replace(client_, *known);
     // It was changed or deleted just now.
     if (!written && !IsConflict(written) && !IsNotFound(written))
@@ -155,7 +154,7 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
     metrics_.evicted.Increment();
   }
   if (!owner_.empty())
-    *finding.mutable_metadata()->add_owner_references() = cluster_controller::OwnedByConfig(owner_);
+    *finding.mutable_metadata()->add_owner_references() = api::OwnedByConfig(owner_);
   Result<ImageFinding> created = co_await kube::Create(client_, std::move(finding));
   // The watch is behind.
   if (FailedWith(created, kube::Code::kAlreadyExists)) co_return false;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // FindingStore: the ImageFindings in the operator's namespace. They are in force while the store is
-// switched on (cluster-controller/image_findings.h); what has expired, and all while it is off, is
-// deleted. Objects that an administrator ignores are left alone. Thread: the client's.
+// switched on (cluster-controller/findings/image_findings.h); what has expired, and all while it is
+// off, is deleted. Objects that an administrator ignores are left alone. Thread: the client's.
 #pragma once
 
 #include <string>
 
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "exec-format/findings/image_finding.h"
 #include "exec-format/learning/learning_metrics.h"
 #include "kube/base/alarm.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "cluster-controller/owned_by_config.h"
+#include "api/owned_by_config.h"
 #include "cluster-controller/pull_secrets.h"
 #include "image-facts/by_config.h"
 #include "image-facts/fact_scope.h"
@@ -78,7 +78,7 @@ void FactKeeper::Start(kube::TaskGroup& tasks) {
 void FactKeeper::Follow(const api::ClusterPodPlacementConfig* config) {
   bool exists = config != nullptr && !config->metadata().has_deletion_timestamp();
   owner_ = exists ? config->metadata().uid() : "";
-  objects_.SetOwner(cluster_controller::OwnedByConfig(owner_));
+  objects_.SetOwner(api::OwnedByConfig(owner_));
   places_ = exists && AllowsPlacing(*config);
   if (!places_) plan_.Clear();
   EnsureAnObject();

@@ -4,8 +4,8 @@
 // are owned by the ClusterPodPlacementConfig: none are left when it is gone. While that has pods
 // placed at their creation, the facts that they use are asked for again (refresh_plan.h).
 //
-// An image with a finding (cluster-controller/image_findings.h) is no fact: its pods are gated, and
-// the cluster controller places them by the finding.
+// An image with a finding (cluster-controller/findings/image_findings.h) is no fact: its pods are
+// gated, and the cluster controller places them by the finding.
 //
 // What others write into the objects (`bazel run //image-facts:facts -- import`) is learned, too.
 //
@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/term_feature.h"
 #include "image-facts/controller/fact_metrics.h"

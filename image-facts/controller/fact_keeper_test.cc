@@ -13,7 +13,7 @@
 
 #include "api/known_images.h"
 #include "api/names.h"
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "inspection/testing/fake_inspector.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"

@@ -17,7 +17,7 @@
 #include "api/names.h"
 #include "api/templates.h"
 #include "api/testing/make_config.h"
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/nodes/node_images.h"

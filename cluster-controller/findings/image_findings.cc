@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cluster-controller/image_findings.h"
+#include "cluster-controller/findings/image_findings.h"
 
 #include <utility>
 

@@ -8,17 +8,17 @@
 #include "kube/types/meta.pb.h"
 #include "kube/types/resource.h"
 
-namespace cluster_controller {
+namespace api {
 
 // Of an object that is to be deleted with the ClusterPodPlacementConfig of this UID.
 inline kube::meta::OwnerReference OwnedByConfig(const std::string& uid) {
-  constexpr kube::Resource kOwner = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+  constexpr kube::Resource kOwner = kube::ResourceOf<ClusterPodPlacementConfig>::value;
   kube::meta::OwnerReference owner;
   owner.set_api_version(kOwner.ApiVersion());
   owner.set_kind(std::string(kOwner.kind));
-  owner.set_name(std::string(api::kClusterConfigName));
+  owner.set_name(std::string(kClusterConfigName));
   owner.set_uid(uid);
   return owner;
 }
 
-}  // namespace cluster_controller
+}  // namespace api

@@ -514,8 +514,8 @@ class Inspector final : public ImageInspector {
   // From the first of the query's repositories that has it.
   Async<Found> ReadFromAny(std::shared_ptr<Generation> generation, std::string key, Query query) {
     kube::TimePoint deadline = clock_.Now() + options_.timeout;
-    bool known_tag = query.reference.digest.empty() && !query.visit &&
-                     generation->tags.Find(key) != nullptr;
+    bool known_tag =
+        query.reference.digest.empty() && !query.visit && generation->tags.Find(key) != nullptr;
     Result<Found> image = Error::Internal("no registry to ask");
     for (size_t i = 0; i < query.repositories.size(); ++i) {
       const Repository& repository = query.repositories[i];

@@ -26,8 +26,7 @@ JudgedPlatforms CommonOf(std::span<const JudgedImage> images) {
   bool has_findings = false;
   for (const JudgedImage& image : images) {
     promised.push_back(image.platforms);
-    right.push_back(image.wrong.empty() ? image.platforms
-                                        : Without(*image.platforms, image.wrong));
+    right.push_back(image.wrong.empty() ? image.platforms : Without(*image.platforms, image.wrong));
     has_findings = has_findings || !image.wrong.empty();
   }
   JudgedPlatforms judged{.common = Common(promised)};

@@ -50,9 +50,8 @@ TEST(JudgedImages, AFindingThatChangesNothingIsNotNamed) {
 }
 
 TEST(JudgedImages, IndexesAreBelievedIfFindingsLeaveNothing) {
-  JudgedPlatforms judged =
-      Judge({Image({kLinuxAmd64, kLinuxArm64}, {"arm64"}),
-             Image({kLinuxAmd64, kLinuxArm64}, {"amd64"})});
+  JudgedPlatforms judged = Judge(
+      {Image({kLinuxAmd64, kLinuxArm64}, {"arm64"}), Image({kLinuxAmd64, kLinuxArm64}, {"amd64"})});
   EXPECT_THAT(judged.common.On("linux"), ElementsAre("amd64", "arm64"));
   EXPECT_THAT(judged.avoided, ElementsAre("amd64", "arm64"));
   EXPECT_TRUE(judged.believes_indexes);
@@ -60,8 +59,7 @@ TEST(JudgedImages, IndexesAreBelievedIfFindingsLeaveNothing) {
 
 // A pod for windows keeps its architectures, and so does one for linux beside it.
 TEST(JudgedImages, FindingsAreOfLinux) {
-  JudgedPlatforms judged =
-      Judge({Image({kLinuxAmd64, kLinuxArm64, kWindowsAmd64}, {"amd64"})});
+  JudgedPlatforms judged = Judge({Image({kLinuxAmd64, kLinuxArm64, kWindowsAmd64}, {"amd64"})});
   EXPECT_THAT(judged.common.On("linux"), ElementsAre("arm64"));
   EXPECT_THAT(judged.common.On("windows"), ElementsAre("amd64"));
   judged = Judge({Image({kWindowsAmd64}, {"amd64"})});

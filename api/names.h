@@ -90,7 +90,7 @@ inline constexpr std::string_view kPodPlacementFinalizer =
     "finalizers.multiarch.openshift.io/pod-placement";
 inline constexpr std::string_view kNoPodPlacementConfigFinalizer =
     "finalizers.multiarch.openshift.io/no-pod-placement-config";
-// Set by the Go operator for its ENoExecEvents; this operator only removes it.
+// With the plugin execFormatErrorMonitor: the ENoExecEvents are deleted before the config is gone.
 inline constexpr std::string_view kENoExecEventsFinalizer =
     "finalizers.multiarch.openshift.io/enoexec-events";
 

@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "api/known_images.h"
 #include "api/names.h"
 #include "api/testing/make_config.h"
 #include "kube/testing/call_kind.h"
 #include "kube/testing/make_pod.h"
 #include "kube/types/coordination.pb.h"
+#include "kube/types/list_at.h"
 #include "operator/preferring_namespaces.h"
 #include "operator/testing/harness.h"
 #include "placement/gate.h"
@@ -487,6 +490,24 @@ TEST_F(ClusterReconcilerTest, PodsArePlacedOnlyByWebhooksThatKnowHow) {
   EXPECT_EQ(path(), api::kPlacePath);
   set(api::kGateKnownImages);
   EXPECT_TRUE(h_.Await([&] { return path() == api::kClusterGatePath; }));
+}
+
+// As the Go operator has it: their objects are deleted before the config is gone.
+TEST_F(ClusterReconcilerTest, WithMonitorsTheConfigHasTheirFinalizer) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  auto has_it = [&] {
+    const Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    const Json& all = kube::ListAt(config, "metadata.finalizers");
+    return std::find(all.begin(), all.end(), std::string(api::kENoExecEventsFinalizer)) !=
+           all.end();
+  };
+  EXPECT_FALSE(has_it());
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["plugins"]["execFormatErrorMonitor"]["enabled"] = true;
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  EXPECT_TRUE(h_.Await(has_it));
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
 }
 
 TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {

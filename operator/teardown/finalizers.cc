@@ -19,7 +19,7 @@ using kube::meta::ObjectMeta;
 constexpr std::string_view kFinalizers[] = {api::kPodPlacementFinalizer,
                                             api::kNoPodPlacementConfigFinalizer};
 
-// That of the Go operator too, or a config that it created could not be deleted.
+// That for ENoExecEvents too, whoever has added it.
 bool IsRemovedHere(const std::string& finalizer) {
   return finalizer == api::kENoExecEventsFinalizer ||
          std::find(std::begin(kFinalizers), std::end(kFinalizers), finalizer) !=
@@ -42,9 +42,11 @@ Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> 
 
 }  // namespace
 
-Async<> AddFinalizers(kube::Client& client, ObjectMeta config) {
+Async<> AddFinalizers(kube::Client& client, ObjectMeta config, bool monitors) {
   std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
-  for (std::string_view finalizer : kFinalizers) {
+  std::vector<std::string_view> wanted(std::begin(kFinalizers), std::end(kFinalizers));
+  if (monitors) wanted.push_back(api::kENoExecEventsFinalizer);
+  for (std::string_view finalizer : wanted) {
     if (std::find(finalizers.begin(), finalizers.end(), finalizer) == finalizers.end())
       finalizers.emplace_back(finalizer);
   }

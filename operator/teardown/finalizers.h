@@ -12,10 +12,10 @@
 namespace operator_ {
 
 // Adds the operator's finalizers to the ClusterPodPlacementConfig with this metadata, or removes
-// them together with that of the Go operator for its ENoExecEvents. Other finalizers stay. Makes no
-// call if nothing changes; a deleted object is no error. Errors: the API server's; kConflict if the
-// object has changed since.
-kube::Async<> AddFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
+// them all. That for ENoExecEvents is added with `monitors`; it is the Go operator's too. Other
+// finalizers stay. Makes no call if nothing changes; a deleted object is no error. Errors: the API
+// server's; kConflict if the object has changed since.
+kube::Async<> AddFinalizers(kube::Client& client, kube::meta::ObjectMeta config, bool monitors);
 kube::Async<> RemoveFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
 
 // The other finalizers, as "a, b".

@@ -33,7 +33,8 @@ void FinalizerRules::Finish(const EndOfRun& end, const History& history,
   if (end.at - due < facts_.timing.removal) return;
   for (const Json& finalizer : kube::ListAt(*deleted_, "metadata.finalizers")) {
     if (finalizer != api::kPodPlacementFinalizer &&
-        finalizer != api::kNoPodPlacementConfigFinalizer)
+        finalizer != api::kNoPodPlacementConfigFinalizer &&
+        finalizer != api::kENoExecEventsFinalizer)
       continue;
     violations.push_back(
         {"I7", "clusterpodplacementconfigs " + std::string(api::kClusterConfigName),

@@ -81,7 +81,7 @@ ALLOWED = {
         "kube", "api", "placement", "deploy", "inspection", "exec-format", "image-facts",
         "cluster-controller", "webhook", "scheduling-policies"
     },
-    "console": {"kube", "api", "fleet", "image-facts", "plugin"},
+    "console": {"kube", "api", "fleet", "exec-format", "image-facts", "plugin"},
     "examples": {"kube"},
 }
 

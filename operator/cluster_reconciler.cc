@@ -161,8 +161,8 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
 
   teardown_.Cancel(kEverywhere);
   late_pods_.Forget();
-  Result<> finalizers = co_await AddFinalizers(client_, config->metadata(),
-                                               config->WantsExecFormatErrorMonitor());
+  Result<> finalizers =
+      co_await AddFinalizers(client_, config->metadata(), config->WantsExecFormatErrorMonitor());
   if (!finalizers) co_return finalizers.error();
   std::string not_deprovisioning;
   co_return co_await Provision(std::move(*config), std::move(not_deprovisioning), request.log);

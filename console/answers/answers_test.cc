@@ -16,6 +16,7 @@
 #include "console/answers/session.h"
 #include "console/answers/waiting.h"
 #include "console/answers/why.h"
+#include "exec-format/findings/image_finding.h"
 #include "image-facts/image_facts.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -175,6 +176,19 @@ TEST_F(AnswersTest, Images) {
   images = Answer(AnswerImages);
   EXPECT_THAT(images["images"], SizeIs(500));
   EXPECT_EQ(images["total"], 600);
+  EXPECT_EQ(images["findings"], Json::array());
+  exec_format::ImageFinding finding;
+  finding.mutable_metadata()->set_namespace_(kOperator);
+  finding.mutable_metadata()->set_name("arm64-1");
+  finding.image = "r.io/app:7";
+  finding.architecture = "arm64";
+  finding.path = "/app";
+  finding.machine = "amd64";
+  api_.Create(finding);
+  images = Answer(AnswerImages, "search=app%3A7");
+  ASSERT_THAT(images["findings"], SizeIs(1));
+  EXPECT_EQ(images["findings"][0]["evidence"], "the program /app is built for amd64");
+  EXPECT_THAT(Answer(AnswerImages, "search=other")["findings"], SizeIs(0));
   api_.FailNext(kube::Error::PermissionDenied("jane may not"), "/imagefacts");
   EXPECT_EQ(Answer(AnswerImages)["unread"][0]["why"], "jane may not");
 }

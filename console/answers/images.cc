@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "console/answers/each_object.h"
+#include "exec-format/findings/image_finding.h"
 #include "image-facts/fact_scope.h"
 #include "image-facts/image_fact.h"
 #include "image-facts/image_facts.h"
@@ -45,6 +46,16 @@ Json LineOf(const image_facts::StoredFact& fact) {
           {"scope", DescribeScope(fact.scope)}};
 }
 
+Json LineOf(const exec_format::ImageFinding& finding) {
+  return {{"image", finding.image},
+          {"digest", finding.digest},
+          {"architecture", finding.architecture},
+          {"evidence", exec_format::Describe(finding)},
+          {"namespace", finding.ns},
+          {"ignored", finding.ignored},
+          {"seen", kube::FormatTime(finding.seen)}};
+}
+
 }  // namespace
 
 Async<std::string> AnswerImages(const Question& question) {
@@ -63,8 +74,20 @@ Async<std::string> AnswerImages(const Question& question) {
   Result<> read = co_await ForEachObject(question.client, kFacts, std::move(options), visit);
   if (!read && !IsNotFound(read))
     unread.push_back({"what is known of images", read.error().message()});
-  const Json answer = {
-      {"images", std::move(images)}, {"total", total}, {"unread", plugin::AsJson(unread)}};
+  Json findings = Json::array();
+  kube::ListOptions of_findings{.ns = question.operator_namespace};
+  auto found =
+      co_await kube::List<exec_format::ImageFinding>(question.client, std::move(of_findings));
+  if (!found && !IsNotFound(found)) unread.push_back({"image findings", found.error().message()});
+  if (found) {
+    for (const exec_format::ImageFinding& finding : found->items) {
+      if (finding.image.find(search) != std::string::npos) findings.push_back(LineOf(finding));
+    }
+  }
+  const Json answer = {{"images", std::move(images)},
+                       {"total", total},
+                       {"findings", std::move(findings)},
+                       {"unread", plugin::AsJson(unread)}};
   co_return kube::DumpJson(answer);
 }
 

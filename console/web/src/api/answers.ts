@@ -117,7 +117,7 @@ export interface WhyPod extends Answer {
   name: string;
   state: string;
   story: { at: string; text: string }[];
-  images: { image: string; platforms: string; source: string }[];
+  images: { image: string; platforms: string; source: string; finding?: string }[];
   preferences: { architecture: string; weight: number; source: string; lostTo: string }[];
   configs: { name: string; priority: number; selects: boolean; why: string }[];
   policies: { name: string; selects: boolean; why: string }[];
@@ -165,6 +165,17 @@ export interface Simulation extends Answer {
   others: string[];
 }
 
+// An image that does not run on an architecture of its index.
+export interface ImageFinding {
+  image: string;
+  digest: string;
+  architecture: string;
+  evidence: string;
+  namespace: string; // for its pods alone; "": for all
+  ignored: boolean;
+  seen: string;
+}
+
 export interface Image {
   image: string;
   digest: string;
@@ -176,6 +187,7 @@ export interface Image {
 export interface Images extends Answer {
   images: Image[];
   total: number;
+  findings: ImageFinding[];
 }
 
 export interface Cluster {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cluster knows of images.
 
-import type { Image, Images } from "../api/answers";
+import type { Image, ImageFinding, Images } from "../api/answers";
 import { addressOf, serverNow } from "../api/client";
 import { useAnswer } from "../hooks/use_answer";
 import { changeQuery, useRoute } from "../hooks/use_route";
@@ -61,6 +61,61 @@ const COLUMNS: Column<Image>[] = [
   },
 ];
 
+const FINDING_COLUMNS: Column<ImageFinding>[] = [
+  {
+    id: "image",
+    title: "Image",
+    text: (one) => one.image,
+    render: (one) => (
+      <>
+        <span class="image-name">{one.image}</span>
+        <span class="digest muted" title={one.digest}>
+          {one.digest}
+        </span>
+      </>
+    ),
+  },
+  {
+    id: "architecture",
+    title: "Not on",
+    text: (one) => one.architecture,
+    render: (one) => <Chips names={[one.architecture]} />,
+  },
+  {
+    id: "evidence",
+    title: "Evidence",
+    text: (one) => one.evidence,
+    render: (one) => (
+      <>
+        {one.evidence} {one.ignored && <Badge tone="plain">ignored</Badge>}
+      </>
+    ),
+  },
+  {
+    id: "namespace",
+    title: "For",
+    text: (one) => one.namespace,
+    render: (one) => <span class="scope">{one.namespace || "every pod"}</span>,
+  },
+];
+
+// Most clusters have none.
+function Findings({ findings }: { findings: ImageFinding[] }) {
+  if (findings.length === 0) return null;
+  return (
+    <section>
+      <h2>Not where their index says</h2>
+      <DataTable
+        label="Image findings"
+        columns={FINDING_COLUMNS}
+        rows={findings}
+        rowKey={(one) => `${one.digest} ${one.architecture} ${one.namespace}`}
+        empty=""
+      />
+    </section>
+  );
+}
+
 export function ImagesPage() {
   const search = useRoute().query["search"] ?? "";
   const settled = useSettled(search.trim(), SETTLED_MILLISECONDS);
@@ -89,13 +144,16 @@ export function ImagesPage() {
       </div>
       <Answered live={live}>
         {(data) => (
-          <DataTable
-            label="Images"
-            columns={COLUMNS}
-            rows={data.images}
-            rowKey={(one) => `${one.image} ${one.digest} ${one.scope}`}
-            empty={settled === "" ? "No image is known." : "No known image matches."}
-          />
+          <>
+            <Findings findings={data.findings} />
+            <DataTable
+              label="Images"
+              columns={COLUMNS}
+              rows={data.images}
+              rowKey={(one) => `${one.image} ${one.digest} ${one.scope}`}
+              empty={settled === "" ? "No image is known." : "No known image matches."}
+            />
+          </>
         )}
       </Answered>
     </div>

@@ -7,6 +7,7 @@ import type { WhyPod } from "../api/answers";
 import { serverNow } from "../api/client";
 import { describeAge } from "../pure/age";
 import { describeNumber } from "../pure/amounts";
+import { Badge } from "./badge";
 import { CauseBox } from "./cause_box";
 
 function Part({ title, children }: { title: string; children: ComponentChildren }) {
@@ -65,6 +66,7 @@ function Images({ images }: { images: WhyPod["images"] }) {
             <code>{image.image}</code>
             <span>{image.platforms === "" ? "not known" : image.platforms}</span>
             <span class="muted">{image.source}</span>
+            {image.finding !== undefined && <Badge tone="warn">{image.finding}</Badge>}
           </li>
         ))}
       </ul>

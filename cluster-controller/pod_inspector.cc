@@ -182,7 +182,8 @@ Async<std::optional<PodImages>> PodInspector::InspectImages(Images& images, bool
   Forget(key);
   if (error) co_return *error;
   if (is_pod && !stale.empty()) metrics_.stale_inspections.Increment();
-  placement::JudgedPlatforms common = placement::CommonOf(judged);
+  placement::JudgedPlatforms common = placement::CommonOf(
+      judged, findings_ == nullptr ? placement::ArchitectureSet() : findings_->offered());
   found.platforms = std::move(common.common);
   found.avoided = std::move(common.avoided);
   found.believes_indexes = common.believes_indexes;

@@ -68,7 +68,7 @@ placement::PodEvent FindingEvent(const PodImages& images) {
   if (images.believes_indexes) {
     return {api::kReasonImageFindingIgnored,
             "Placed by the indexes of the images, although they do not run on " + avoided +
-                " (found for " + image + "): no architecture is left" + where,
+                " (found for " + image + "): no architecture that nodes have is left" + where,
             /*warning=*/true};
   }
   return {api::kReasonImageFinding, "Not placed on " + avoided + ", which the index of " + image +

@@ -19,9 +19,13 @@ SharedPlatforms Without(const ImagePlatforms& platforms, const ArchitectureSet& 
   return std::make_shared<const ImagePlatforms>(std::move(right));
 }
 
+bool HaveOneInCommon(const ArchitectureSet& a, const ArchitectureSet& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& one) { return b.contains(one); });
+}
+
 }  // namespace
 
-JudgedPlatforms CommonOf(std::span<const JudgedImage> images) {
+JudgedPlatforms CommonOf(std::span<const JudgedImage> images, const ArchitectureSet& offered) {
   std::vector<SharedPlatforms> promised, right;
   bool has_findings = false;
   for (const JudgedImage& image : images) {
@@ -36,7 +40,9 @@ JudgedPlatforms CommonOf(std::span<const JudgedImage> images) {
   const ArchitectureSet& after = found.On(std::string(kLinux));
   std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
                       std::inserter(judged.avoided, judged.avoided.end()));
-  judged.believes_indexes = after.empty() && !before.empty();
+  judged.believes_indexes =
+      after.empty() ? !before.empty()
+                    : HaveOneInCommon(before, offered) && !HaveOneInCommon(after, offered);
   if (!judged.believes_indexes) judged.common = std::move(found);
   return judged;
 }

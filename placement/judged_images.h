@@ -26,9 +26,10 @@ struct JudgedPlatforms {
   CommonPlatforms common;
   // Of linux: what all indexes name, and a finding leaves out.
   ArchitectureSet avoided;
-  // The findings leave no architecture of linux: `common` is what the indexes say.
+  // The findings leave no architecture of linux that nodes have: `common` is what the indexes say.
   bool believes_indexes = false;
 };
-JudgedPlatforms CommonOf(std::span<const JudgedImage> images);
+// `offered`: the architectures of all nodes; empty if they are not known.
+JudgedPlatforms CommonOf(std::span<const JudgedImage> images, const ArchitectureSet& offered = {});
 
 }  // namespace placement

@@ -57,6 +57,20 @@ TEST(JudgedImages, IndexesAreBelievedIfFindingsLeaveNothing) {
   EXPECT_TRUE(judged.believes_indexes);
 }
 
+// A pod that waits for ever for such a node is no better than one that fails.
+TEST(JudgedImages, AnArchitectureWithoutNodesIsNotLeft) {
+  const std::vector<JudgedImage> images = {Image({kLinuxAmd64, kLinuxArm64}, {"amd64"})};
+  JudgedPlatforms judged = CommonOf(images, {"amd64"});
+  EXPECT_TRUE(judged.believes_indexes);
+  EXPECT_THAT(judged.common.On("linux"), ElementsAre("amd64", "arm64"));
+  for (const ArchitectureSet& offered :
+       {ArchitectureSet{"amd64", "arm64"}, ArchitectureSet{"s390x"}, ArchitectureSet{}}) {
+    judged = CommonOf(images, offered);
+    EXPECT_FALSE(judged.believes_indexes);
+    EXPECT_THAT(judged.common.On("linux"), ElementsAre("arm64"));
+  }
+}
+
 // A pod for windows keeps its architectures, and so does one for linux beside it.
 TEST(JudgedImages, FindingsAreOfLinux) {
   JudgedPlatforms judged = Judge({Image({kLinuxAmd64, kLinuxArm64, kWindowsAmd64}, {"amd64"})});

@@ -37,6 +37,11 @@ class ImageFindings {
   bool Has(const std::string& digest) const { return by_digest_.contains(digest); }
   size_t size() const { return names_.size(); }
 
+  // The architectures of all nodes; empty if they are not known. A finding does not count if it
+  // leaves none of them.
+  void SetOffered(placement::ArchitectureSet offered) { offered_ = std::move(offered); }
+  const placement::ArchitectureSet& offered() const { return offered_; }
+
   // `listener` is called with the digest of each finding that is put in; it may be empty.
   void OnPut(std::function<void(const std::string& digest)> listener) {
     put_ = std::move(listener);
@@ -57,6 +62,7 @@ class ImageFindings {
   std::map<std::string, Finding> names_;
   // Names of findings.
   std::multimap<std::string, std::string> by_digest_;
+  placement::ArchitectureSet offered_;
   std::function<void(const std::string&)> put_;
   std::function<void(const inspection::ImageRequest&, const inspection::Inspected&)> inspected_;
 };

@@ -7,8 +7,8 @@
 namespace console {
 
 // ?search, a part of the name -> {"images": [{"image", "digest", "platforms": [...], "read",
-// "scope"}], "total": how many have it, "findings": [{"image", "digest", "architecture", "evidence",
-// "namespace", "ignored", "seen"}], "unread"}
+// "scope"}], "total": how many have it, "findings": [{"image", "digest", "architecture",
+// "evidence", "namespace", "ignored", "seen"}], "unread"}
 kube::Async<std::string> AnswerImages(const Question& question);
 
 }  // namespace console

@@ -165,7 +165,7 @@ TEST_F(ImageFindingsFlow, IndexesAreBelievedIfNothingIsLeft) {
           NewPod("both").Set("/spec/initContainers",
                              Json::array({{{"name", "init"}, {"image", Image("demo/amd64:1")}}}))))
       .Await(Requires("both", {"amd64"}))
-      .Await(EventAbout("both", kIgnored, {"no architecture is left"}));
+      .Await(EventAbout("both", kIgnored, {"no architecture that nodes have is left"}));
 }
 
 TEST_F(ImageFindingsFlow, ProgramsAreReadBeforeTheyFail) {

@@ -44,13 +44,6 @@ ContainerCommand CommandOf(const Json& container) {
   return command;
 }
 
-size_t BytesOf(const ContainerCommand& command) {
-  size_t bytes = command.working_dir.size() + command.path.value_or("").size();
-  for (const std::string& text : command.command) bytes += text.size() + 1;
-  for (const std::string& text : command.args) bytes += text.size() + 1;
-  return bytes;
-}
-
 bool IsOnVolume(const Json& container, const std::string& path) {
   const std::string file = CleanPath(path);
   for (const Json& mount : kube::ListAt(container, "volumeMounts")) {
@@ -78,6 +71,13 @@ bool IsTheImage(const FailedContainer& container, const ImageFile& file, std::st
 
 }  // namespace
 
+size_t CommandBytes(const ContainerCommand& command) {
+  size_t bytes = command.working_dir.size() + command.path.value_or("").size();
+  for (const std::string& text : command.command) bytes += text.size() + 1;
+  for (const std::string& text : command.args) bytes += text.size() + 1;
+  return bytes;
+}
+
 std::optional<FailedContainer> FailedContainerOf(const Json& pod, const std::string& container,
                                                  const std::string& path) {
   if (container.empty()) return std::nullopt;
@@ -102,7 +102,7 @@ std::optional<FailedContainer> FailedContainerOf(const Json& pod, const std::str
   }
   if (failed.image.empty() || failed.image.size() > kMaxImageName ||
       failed.image_id.size() > 2 * kMaxImageName || failed.pull_secrets.size() > kMaxPullSecrets ||
-      BytesOf(failed.command) > kMaxCommandBytes)
+      CommandBytes(failed.command) > kMaxCommandBytes)
     return std::nullopt;
   // The image's own program is read from its own config, whatever arguments the pod has for it.
   if (failed.command.command.empty()) failed.command = {};

@@ -22,6 +22,7 @@ namespace exec_format {
 
 // Of a container's command, arguments and PATH, in bytes. A larger one is not examined.
 inline constexpr size_t kMaxCommandBytes = 8u << 10;
+size_t CommandBytes(const ContainerCommand& command);
 
 // A container in which a file could not be executed.
 struct FailedContainer {

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "api/architecture.h"
+#include "api/names.h"
 #include "api/owned_by_config.h"
 #include "exec-format/findings/finding_limits.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
+#include "kube/types/kinds.h"
+#include "placement/architecture.h"
 
 namespace exec_format {
 
@@ -27,6 +30,7 @@ namespace {
 constexpr size_t kMaxObjects = 2 * kMaxFindings;
 constexpr std::chrono::milliseconds kTidyEvery = 1h;
 constexpr std::chrono::milliseconds kTidyAgain = 1min;
+constexpr int kNodesOfAPage = 500;
 
 std::chrono::sys_seconds Now(const kube::Clock& clock) {
   return std::chrono::floor<std::chrono::seconds>(clock.WallNow());
@@ -48,6 +52,7 @@ FindingStore::FindingStore(std::string ns, kube::Client& client, kube::Clock& cl
                            cluster_controller::ImageFindings& in_force, LearningMetrics& metrics)
     : ns_(ns),
       client_(client),
+      metadata_(client),
       clock_(clock),
       in_force_(in_force),
       metrics_(metrics),
@@ -60,7 +65,8 @@ FindingStore::FindingStore(std::string ns, kube::Client& client, kube::Clock& cl
       Apply(finding);
     }
     metrics_.findings.Set(static_cast<double>(in_force_.size()));
-    if (!is_on_) changed_.NotifyAll();
+    const bool is_first = type == kube::EventType::kAdded && in_force_.offered().empty();
+    if (!is_on_ || is_first) changed_.NotifyAll();
   });
 }
 
@@ -94,6 +100,7 @@ kube::asio::awaitable<void> FindingStore::Run() {
   Result<> waited = co_await objects_.WaitForSync();
   while (waited) {
     Result<> tidied = co_await Tidy();
+    if (tidied) tidied = co_await ReadNodes();
     if (FailedWith(tidied, kube::Code::kCancelled)) co_return;
     LOG_IF(WARNING, !tidied) << "image findings: " << kube::OneLine(tidied.error().ToString());
     due_.Set(executor, clock_.Now() + (tidied ? kTidyEvery : kTidyAgain));
@@ -115,6 +122,27 @@ Async<> FindingStore::Tidy() {
     if (!gone && done) done = std::move(gone);
   }
   co_return done;
+}
+
+Async<> FindingStore::ReadNodes() {
+  if (in_force_.size() == 0) co_return kube::Ok();
+  placement::ArchitectureSet offered;
+  kube::ListOptions options{.limit = kNodesOfAPage};
+  kube::ListPages pages(metadata_, kube::kNodes, std::move(options), /*protobuf=*/true);
+  while (pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (!page) co_return page.error().Prefix("list nodes");
+    for (const std::string& item : page->items) {
+      kube::meta::PartialObject node;
+      if (!kube::ParseMessage(item, node)) continue;
+      const auto& labels = node.metadata().labels();
+      auto label = labels.find(std::string(api::kArchLabel));
+      if (label != labels.end() && offered.size() < placement::kMaxArchitectures)
+        offered.insert(label->second);
+    }
+  }
+  in_force_.SetOffered(std::move(offered));
+  co_return kube::Ok();
 }
 
 Async<> FindingStore::Remove(std::string name) {
@@ -160,6 +188,7 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
   if (FailedWith(created, kube::Code::kAlreadyExists)) co_return false;
   if (!created) co_return created.error().Prefix(context);
   metrics_.learned.Increment();
+  changed_.NotifyAll();
   co_return true;
 }
 

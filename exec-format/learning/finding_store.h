@@ -16,6 +16,7 @@
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
+#include "kube/client/metadata_lists.h"
 
 namespace exec_format {
 
@@ -39,12 +40,15 @@ class FindingStore {
   kube::asio::awaitable<void> Run();
   // Deletes what is not to be kept. Errors: the first one, after all others were deleted.
   kube::Async<> Tidy();
+  // Reads the architectures of all nodes, while there are findings. Errors: the API server's.
+  kube::Async<> ReadNodes();
   kube::Async<> Remove(std::string name);
   // Puts the object into force, or takes it out.
   void Apply(const ImageFinding& finding);
 
   std::string ns_;
   kube::Client& client_;
+  kube::MetadataLists metadata_;
   kube::Clock& clock_;
   cluster_controller::ImageFindings& in_force_;
   LearningMetrics& metrics_;

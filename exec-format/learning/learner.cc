@@ -115,7 +115,9 @@ void Learner::OnFailure(Failure failure, const std::string& architecture) {
 }
 
 void Learner::OnInspected(const ImageRequest& request, const inspection::Inspected& image) {
-  if (!looks_first_ || request.pod == nullptr || looked_at_.Find(image.digest) != nullptr) return;
+  if (!looks_first_ || request.pod == nullptr) return;
+  const kube::TimePoint* again = looked_at_.Find(image.digest);
+  if (again != nullptr && clock_.Now() < *again) return;
   std::vector<std::string> architectures;
   for (const placement::Platform& platform : image.platforms->platforms) {
     if (platform.os == placement::kLinux &&
@@ -125,17 +127,20 @@ void Learner::OnInspected(const ImageRequest& request, const inspection::Inspect
   }
   // With one architecture, there is no other one to be placed on.
   if (architectures.size() < 2) return;
-  looked_at_.Put(image.digest, true);
-  Push(
+  const bool is_queued = Push(
       {.images = ImagesOf(request.image, *request.pod), .architectures = std::move(architectures)});
+  // Until its look has ended.
+  if (is_queued) looked_at_.Put(image.digest, clock_.Now() + kLookAgainAfter);
 }
 
-void Learner::Push(Look look) {
-  if (queue_.Push(std::move(look))) {
+bool Learner::Push(Look look) {
+  const bool is_queued = queue_.Push(std::move(look));
+  if (is_queued) {
     queued_.NotifyAll();
   } else {
     metrics_.dropped_looks.Increment();
   }
+  return is_queued;
 }
 
 kube::asio::awaitable<void> Learner::Run() {
@@ -179,6 +184,7 @@ Async<> Learner::LookAt(Look& look) {
   }
   if (read.files.size() < look.architectures.size())
     co_return kube::Error::Unavailable("the program could not be read for all architectures");
+  if (!look.failure) looked_at_.Put(read.digest, kube::TimePoint::max());
   co_return kube::Ok();
 }
 

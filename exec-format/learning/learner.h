@@ -34,12 +34,13 @@ namespace exec_format {
 inline constexpr int kLooksAtOnce = 3;
 inline constexpr std::chrono::seconds kLookPeriod{10};
 // Of one image, for all its architectures.
-inline constexpr std::chrono::minutes kLookTimeout{2};
+inline constexpr std::chrono::minutes kLookTimeout{1};
 // A first failure waits for a second one in another pod this long.
 inline constexpr std::chrono::hours kSecondPodWithin{24};
 inline constexpr size_t kMaxFirstPods = 1'024;
-// Digests that need no second look before a failure.
+// Digests that need no second look before a failure; one that could not be read gets another.
 inline constexpr size_t kMaxLookedAt = 4'096;
+inline constexpr std::chrono::hours kLookAgainAfter{1};
 
 class Learner {
  public:
@@ -63,7 +64,8 @@ class Learner {
   };
 
   void OnInspected(const inspection::ImageRequest& request, const inspection::Inspected& image);
-  void Push(Look look);
+  // Returns: whether there is room.
+  bool Push(Look look);
   kube::asio::awaitable<void> Run();
   // Errors: those of the registry and of the API server.
   kube::Async<> LookAt(Look& look);
@@ -90,7 +92,8 @@ class Learner {
   Pace pace_;
   ImageFileCache files_;
   kube::LruMap<FirstPod> first_pods_{kMaxFirstPods};
-  kube::LruMap<bool> looked_at_{kMaxLookedAt};  // by digest
+  // By digest, when the next look is allowed.
+  kube::LruMap<kube::TimePoint> looked_at_{kMaxLookedAt};
 };
 
 }  // namespace exec_format

@@ -37,12 +37,15 @@ struct Look {
 
 class LookQueue {
  public:
-  // Each has less than 20 KiB.
   static constexpr size_t kOfNamespace = 8;
   static constexpr size_t kInAll = 128;
+  // Of one look. A pod may name thousands of pull secrets.
+  static constexpr size_t kMaxBytes = 16u << 10;
 
-  // False if there is no room, of its kind. One that waits already is not added again.
+  // False if there is no room, of its kind, or it is too large. One that waits already is not added
+  // again.
   bool Push(Look look) {
+    if (BytesOf(look) > kMaxBytes) return false;
     Kind& kind = look.failure ? failures_ : others_;
     std::string key = KeyOf(look);
     if (kind.keys.contains(key)) return true;
@@ -68,6 +71,20 @@ class LookQueue {
     std::set<std::string> keys;
     std::string last;  // the namespace that had the last turn
   };
+
+  static size_t BytesOf(const Look& look) {
+    size_t bytes = look.ns().size() + look.image().size();
+    if (look.images.identity != nullptr) {
+      bytes += look.images.identity->account.size();
+      for (const std::string& secret : look.images.identity->pull_secrets)
+        bytes += sizeof(secret) + secret.size();
+    }
+    if (!look.failure) return bytes;
+    const FailedContainer& container = look.failure->container;
+    // The secrets are there twice.
+    return 2 * bytes + container.image_id.size() + container.path.size() +
+           CommandBytes(container.command);
+  }
 
   // A pod has a name without spaces, so has an image.
   static std::string KeyOf(const Look& look) {

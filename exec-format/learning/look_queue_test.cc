@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace exec_format {
@@ -69,6 +71,22 @@ TEST(LookQueue, ANamespaceAndAllHaveTheirRoom) {
   queue.Clear();
   EXPECT_EQ(queue.size(), 0U);
   EXPECT_FALSE(queue.Take());
+}
+
+TEST(LookQueue, ALargeOneIsNotKept) {
+  LookQueue queue;
+  auto with_secrets = [](size_t count) {
+    Look look = Other("a", "i");
+    inspection::PodIdentity identity;
+    for (size_t i = 0; i < count; ++i) identity.pull_secrets.push_back(std::string(253, 's'));
+    look.images.identity = std::make_shared<const inspection::PodIdentity>(std::move(identity));
+    return look;
+  };
+  EXPECT_FALSE(queue.Push(with_secrets(100)));
+  EXPECT_TRUE(queue.Push(with_secrets(16)));
+  Look failed = Failed("a", "i");
+  failed.failure->container.command.args = {std::string(LookQueue::kMaxBytes, 'x')};
+  EXPECT_FALSE(queue.Push(std::move(failed)));
 }
 
 }  // namespace

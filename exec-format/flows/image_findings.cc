@@ -88,7 +88,7 @@ class ImageFindingsFlow : public FlowFixture {
   }
 
   void Configure(const Json& plugins) {
-    ClusterConfigBuilder config = DefaultClusterConfig();
+    ClusterConfigBuilder config = DefaultClusterConfig().Set("/spec/logVerbosity", "Debug");
     for (const auto& [name, plugin] : plugins.items()) config.Set("/spec/plugins/" + name, plugin);
     auto used = UseClusterConfig(config);
     ASSERT_TRUE(used) << used.error();

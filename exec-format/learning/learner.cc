@@ -228,7 +228,10 @@ Async<> Learner::Conclude(const Look& look, const std::string& digest,
   ImageFinding finding = FindingOf(look, digest, architecture, file, verdict);
   const std::string description = Describe(finding);
   Result<bool> saved = co_await store_.Save(std::move(finding));
-  if (!saved) co_return saved.error();
+  if (!saved) {
+    LOG(WARNING) << "image findings: " << kube::OneLine(saved.error().ToString());
+    co_return saved.error();
+  }
   if (!*saved) co_return kube::Ok();
   LOG(INFO) << "image findings: " << Shown(look.image()) << " (" << digest << ") does not run on "
             << architecture << ": " << description;

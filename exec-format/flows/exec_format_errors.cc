@@ -66,7 +66,7 @@ class ExecFormatErrorsFlow : public FlowFixture {
 
 TEST_F(ExecFormatErrorsFlow, ThePodGetsAnEventAndALabel) {
   Enable();
-  const std::vector<std::string> words = {"Container \"app\"", R"("/app/\x22server\x22\x0a")",
+  const std::vector<std::string> words = {"Container \"c0\"", R"("/app/\x22server\x22\x0a")",
                                           "node-arm64 (arm64)"};
   Flow(scene(), "exec format errors")
       .Do(Create(PodOn("by-name", "arm64")))

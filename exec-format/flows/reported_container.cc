@@ -30,7 +30,7 @@ std::string ContainerId() { return "containerd://" + std::string(64, 'a'); }
 
 Step ReportContainer(const std::string& pod, const std::string& container_id) {
   return {.name = "report the container of " + pod, .act = [=](Scene& scene) -> kube::Result<> {
-            Json container = {{"name", "app"},   {"containerID", container_id},
+            Json container = {{"name", "c0"},    {"containerID", container_id},
                               {"image", "demo"}, {"imageID", "demo"},
                               {"ready", true},   {"restartCount", 0}};
             Json status = {{"containerStatuses", Json::array({std::move(container)})}};

@@ -14,7 +14,7 @@ kube::Result<> PatchStatus(Scene& scene, const kube::Resource& resource, kube::O
                            const Json& status);
 
 Condition Runs(const std::string& pod);
-// Of the container "app", in all of these.
+// Of the first container of a pod (PodBuilder::Image()), in all of these.
 std::string ContainerId();
 // The status of the pod has the container with this ID.
 Step ReportContainer(const std::string& pod, const std::string& container_id);

@@ -82,9 +82,10 @@ Step DeleteFindings() {
 
 class ImageFindingsFlow : public FlowFixture {
  protected:
-  ~ImageFindingsFlow() override {
+  void TearDown() override {
     // Those that are ignored outlive the plugin.
     EXPECT_TRUE(DeleteFindings().act(scene()));
+    FlowFixture::TearDown();
   }
 
   void Configure(const Json& plugins) {

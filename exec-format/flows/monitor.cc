@@ -127,7 +127,7 @@ TEST_F(ExecFormatMonitorFlow, AFileOfAnotherMachineIsReportedToItsPod) {
   std::string path = Write("server", exec_format::ForeignElf());
   flow.Do(ReportContainer("web", container.id()));
   ASSERT_EQ(container.Execute(path), ENOEXEC);
-  flow.Await(EventAbout("web", kReason, {"\"app\"", path, "node-amd64"}))
+  flow.Await(EventAbout("web", kReason, {"\"c0\"", path, "node-amd64"}))
       .Await(Labelled("web", kLabel, "true"))
       .Await(NoFindings());
 }

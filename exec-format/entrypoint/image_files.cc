@@ -7,6 +7,7 @@
 
 #include "exec-format/entrypoint/file_tree.h"
 #include "exec-format/entrypoint/layer_tar.h"
+#include "exec-format/entrypoint/unpacker.h"
 #include "inspection/base/digest.h"
 
 namespace exec_format {
@@ -210,7 +211,8 @@ class Reader {
 
   Async<> ReadLayer(const LayerDescriptor& layer) {
     tree_.BeginLayer();
-    LayerTar tar([this](const LayerEntry& entry) { return tree_.Add(entry); });
+    LayerTar tar([this](const LayerEntry& entry) { return tree_.Add(entry); },
+                 std::min(kMaxUnpackedBytes, kMaxImageUnpackedBytes - unpacked_));
     inspection::DigestVerifier verifier(layer.digest);
     uint64_t at = 0;
     Result<> unpacked = Ok();
@@ -236,6 +238,7 @@ class Reader {
       if (at == before) co_return Error::Invalid(about + ": fewer bytes than the manifest says");
     }
     ++answer_.layers_read;
+    unpacked_ += tar.unpacked_bytes();
     Result<> verified = verifier.Verify();
     if (!verified) co_return verified.error().Prefix(about);
     unpacked = tar.Finish();
@@ -248,6 +251,7 @@ class Reader {
   ImageFileLimits limits_;
   kube::TimePoint deadline_;
   FileTree tree_;
+  uint64_t unpacked_ = 0;
   ImageFile answer_;
 };
 

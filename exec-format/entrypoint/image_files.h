@@ -31,6 +31,8 @@ namespace exec_format {
 // Compressed.
 inline constexpr uint64_t kMaxLayerBytes = 64u << 20;
 inline constexpr uint64_t kMaxImageBytes = 128u << 20;
+// Of all layers that are read, unpacked.
+inline constexpr uint64_t kMaxImageUnpackedBytes = uint64_t{2} << 30;
 // Interpreters of interpreters, about as many as Linux allows.
 inline constexpr size_t kMaxInterpreters = 4;
 

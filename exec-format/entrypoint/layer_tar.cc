@@ -50,9 +50,9 @@ std::string CleanPath(std::string_view path) {
 }
 
 struct LayerTar::State {
-  explicit State(OnEntry receiver)
+  State(OnEntry receiver, uint64_t max_unpacked)
       : on_entry(std::move(receiver)),
-        unpacker([this](std::string_view bytes) { return Give(bytes); }),
+        unpacker([this](std::string_view bytes) { return Give(bytes); }, max_unpacked),
         thread([this](PullThread&) { outcome = Read(); }) {}
 
   Result<> Give(std::string_view bytes) {
@@ -172,7 +172,8 @@ struct LayerTar::State {
   PullThread thread;
 };
 
-LayerTar::LayerTar(OnEntry on_entry) : state_(std::make_unique<State>(std::move(on_entry))) {}
+LayerTar::LayerTar(OnEntry on_entry, uint64_t max_unpacked)
+    : state_(std::make_unique<State>(std::move(on_entry), max_unpacked)) {}
 LayerTar::~LayerTar() = default;
 
 Result<> LayerTar::Push(std::string_view packed) { return state_->unpacker.Push(packed); }

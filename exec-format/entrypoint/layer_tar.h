@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "exec-format/binary/binary_format.h"
+#include "exec-format/entrypoint/unpacker.h"
 #include "kube/base/error.h"
 
 namespace exec_format {
@@ -46,7 +47,7 @@ class LayerTar {
   // Called while Push() or Finish() runs. An error ends the call with it.
   using OnEntry = std::function<kube::Result<>(const LayerEntry&)>;
 
-  explicit LayerTar(OnEntry on_entry);
+  explicit LayerTar(OnEntry on_entry, uint64_t max_unpacked = kMaxUnpackedBytes);
   ~LayerTar();
 
   // Errors: kInvalid for what is not a layer or exceeds a limit; kUnavailable if the system has no

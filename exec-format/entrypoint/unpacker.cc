@@ -43,6 +43,9 @@ struct Unpacker::State {
     if (unpacked > max_bytes)
       return Error::Invalid("the layer has more than " + std::to_string(max_bytes >> 20) +
                             " MiB unpacked");
+    if (unpacked > kFirstBytes + packed * kMaxRatio)
+      return Error::Invalid("the layer has more than " + std::to_string(kMaxRatio) +
+                            " times its compressed size");
     return sink(bytes);
   }
 
@@ -129,6 +132,7 @@ struct Unpacker::State {
 
   Sink sink;
   uint64_t max_bytes;
+  uint64_t packed = 0;
   uint64_t unpacked = 0;
   Format format = Format::kUnknown;
   std::string begun;  // the first bytes, until the format is known
@@ -146,6 +150,7 @@ Unpacker::~Unpacker() = default;
 
 Result<> Unpacker::Push(std::string_view packed) {
   if (packed.empty()) return Ok();
+  state_->packed += packed.size();
   if (state_->format != State::Format::kUnknown) return state_->Unpack(packed);
   state_->begun += packed;
   if (state_->begun.size() < kMagicBytes) return Ok();

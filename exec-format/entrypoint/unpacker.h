@@ -17,6 +17,10 @@ namespace exec_format {
 // Of a layer. A larger one is a decompression bomb, or nothing that this reader is for: layers have
 // three to five times their compressed size.
 inline constexpr uint64_t kMaxUnpackedBytes = uint64_t{1} << 30;
+// A layer may have as many times its compressed size, after the first bytes. So the caller of
+// Push() never waits long for it: zstd packs zeros more than 10,000 times.
+inline constexpr uint64_t kMaxRatio = 200;
+inline constexpr uint64_t kFirstBytes = 8u << 20;
 // The memory of zstd. Level 19 and the defaults of BuildKit need 8 MiB; RFC 8878 asks of decoders
 // for no more.
 inline constexpr int kMaxZstdWindowBits = 23;
@@ -29,8 +33,8 @@ class Unpacker {
   explicit Unpacker(Sink sink, uint64_t max_bytes = kMaxUnpackedBytes);
   ~Unpacker();
 
-  // Errors: kInvalid for data that is not of the format, too many bytes, and a larger window; those
-  // of the sink. After an error, no other call.
+  // Errors: kInvalid for data that is not of the format, too many bytes, also for its compressed
+  // size, and a larger window; those of the sink. After an error, no other call.
   kube::Result<> Push(std::string_view packed);
   // After the last byte. kInvalid if the data ends too early.
   kube::Result<> Finish();

@@ -90,5 +90,17 @@ TEST(UnpackerTest, AWindowOfZstdIsMemory) {
   EXPECT_THAT(unpacked.result.error().message(), HasSubstr("memory"));
 }
 
+// The caller waits for one push: what it gets from 16 KiB is bounded.
+TEST(UnpackerTest, ABombIsRefusedAtItsRatio) {
+  for (const std::string& packed :
+       {Gzip(std::string(64u << 20, '\0')), Zstd(std::string(64u << 20, '\0'))}) {
+    Unpacked unpacked = Unpack(packed, 16u << 10);
+    EXPECT_THAT(unpacked.result, FailsWith(Code::kInvalid, HasSubstr("200 times")));
+    EXPECT_LE(unpacked.bytes.size(), kFirstBytes + packed.size() * kMaxRatio);
+  }
+  EXPECT_THAT(Unpack(Zstd(std::string(kFirstBytes, '\0')), 16u << 10).result, IsOk())
+      << "a small file of zeros is usual";
+}
+
 }  // namespace
 }  // namespace exec_format

@@ -104,6 +104,12 @@ Async<ExitCode> Inspect(Tool& tool, const Asked& asked) {
   for (const ImageDetails& details : images) {
     if (!details.error.empty()) co_return kIncomplete;
   }
+  for (const ImageDetails& details : images) {
+    for (const ImageVariant& variant : details.variants) {
+      if (variant.program && NeverStarts(*variant.program, PromiseOfPlatform(variant.platform)))
+        co_return kNotPlaced;
+    }
+  }
   co_return kSuccess;
 }
 

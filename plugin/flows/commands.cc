@@ -96,6 +96,11 @@ TEST_F(CommandsFlow, OfAnAdministrator) {
   Finished inspected = Run(Admin(), {"inspect", "--as-pod", "web", "-o", "json"});
   EXPECT_EQ(inspected.status, 0) << inspected.output;
   EXPECT_THAT(inspected.output, HasSubstr("\"platforms\": \"linux/amd64 linux/arm64\""));
+  Flow(scene(), "an image with a wrong program")
+      .Do(Create(MakePod("wrong").Image(Image("demo/wrong-program:1"))));
+  inspected = Run(Admin(), {"inspect", "--as-pod", "wrong", "--deep"});
+  EXPECT_EQ(inspected.status, 3) << inspected.output;
+  EXPECT_THAT(inspected.output, HasSubstr("does not run on amd64: ELF 64-bit arm64"));
   EXPECT_THAT(Run(Admin(), {"report"}).output, HasSubstr("Pod web"));
   EXPECT_THAT(Run(Admin(), {"status"}).output, HasSubstr("1 PodPlacementConfigs\n"));
   EXPECT_THAT(Run(Admin(), {"__complete", "why", "config", "o"}).output, HasSubstr("only\n:4\n"));

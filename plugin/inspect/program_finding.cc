@@ -63,6 +63,27 @@ Promise PromiseOfPlatform(std::string_view platform) {
   return promise;
 }
 
+bool NeverStarts(const VariantProgram& program, const Promise& promise) {
+  if (!program.file) return false;
+  switch (program.file->outcome) {
+    case FileOutcome::kFound:
+      return exec_format::RunsOn(program.file->program().format, promise.architecture) ==
+             exec_format::RunVerdict::kNo;
+    case FileOutcome::kNotFound:
+    case FileOutcome::kHidden:
+    case FileOutcome::kLinkLoop:
+    case FileOutcome::kNotExecutable:
+    case FileOutcome::kTooManyInterpreters:
+      return true;
+    // A container may name its own command.
+    case FileOutcome::kNoCommand:
+    case FileOutcome::kTooManyBytes:
+    case FileOutcome::kUnsupportedLayer:
+      break;
+  }
+  return false;
+}
+
 ProgramRow RowOf(const VariantProgram& program, const Promise& promise) {
   ProgramRow row{.finding = FindingOf(program, promise)};
   if (!program.file || program.file->files.empty()) return row;

@@ -27,6 +27,9 @@ struct Promise {
 // "linux/amd64/v3"
 Promise PromiseOfPlatform(std::string_view platform);
 
+// Whether containers of the image fail to start on each node of the platform.
+bool NeverStarts(const VariantProgram& program, const Promise& promise);
+
 // The cells of a table; they have text of the image.
 struct ProgramRow {
   std::string program;    // "/run.sh, /usr/bin/dash": a script and its interpreter

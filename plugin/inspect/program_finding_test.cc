@@ -73,6 +73,21 @@ TEST(ProgramFindingTest, WhatWasNotFound) {
   EXPECT_EQ(RowOf({.error = "registry r.io: 404"}, {}).finding, "registry r.io: 404");
 }
 
+TEST(ProgramFindingTest, WhatNeverStarts) {
+  const Promise arm64 = PromiseOfPlatform("linux/arm64");
+  EXPECT_TRUE(NeverStarts(Found(Elf("amd64", 4096)), arm64));
+  EXPECT_FALSE(NeverStarts(Found(Elf("arm64", 4096)), arm64)) << "it may, with other pages";
+  EXPECT_FALSE(NeverStarts(Found(Elf("amd64", 4096, 4)), PromiseOfPlatform("linux/amd64")));
+  EXPECT_FALSE(NeverStarts({.error = "registry r.io: 404"}, arm64));
+  auto with = [](FileOutcome outcome) {
+    return VariantProgram{.file = ImageFile{.outcome = outcome, .about = "/app"}};
+  };
+  EXPECT_TRUE(NeverStarts(with(FileOutcome::kNotFound), arm64));
+  EXPECT_TRUE(NeverStarts(with(FileOutcome::kNotExecutable), arm64));
+  EXPECT_FALSE(NeverStarts(with(FileOutcome::kNoCommand), arm64));
+  EXPECT_FALSE(NeverStarts(with(FileOutcome::kTooManyBytes), arm64));
+}
+
 TEST(ProgramFindingTest, ForPeopleAndAsJson) {
   ImageDetails details{.image = "r.io/app:1", .digest = "sha256:i"};
   details.variants = {

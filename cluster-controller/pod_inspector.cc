@@ -91,6 +91,7 @@ JudgedImage PodInspector::Judge(const std::string& ns, const Wanted& wanted, Ins
   if (findings_ == nullptr || image.digest.empty() || wanted.request.use != Use::kContainer)
     return judged;
   judged.wrong = findings_->WrongFor(image.digest, ns);
+  judged.amd64_level = findings_->Amd64LevelFor(image.digest, ns);
   findings_->Inspected(wanted.request, image);
   return judged;
 }

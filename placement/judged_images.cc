@@ -11,11 +11,16 @@
 namespace placement {
 namespace {
 
-SharedPlatforms Without(const ImagePlatforms& platforms, const ArchitectureSet& wrong) {
-  ImagePlatforms right = platforms;
+SharedPlatforms Right(const JudgedImage& image) {
+  if (image.wrong.empty() && image.amd64_level == 0) return image.platforms;
+  ImagePlatforms right = *image.platforms;
   std::erase_if(right.platforms, [&](const Platform& platform) {
-    return platform.os == kLinux && wrong.contains(platform.architecture);
+    return platform.os == kLinux && image.wrong.contains(platform.architecture);
   });
+  for (Platform& platform : right.platforms) {
+    if (platform.os == kLinux && platform.architecture == kAmd64)
+      platform.amd64_level = std::max(platform.amd64_level, image.amd64_level);
+  }
   return std::make_shared<const ImagePlatforms>(std::move(right));
 }
 
@@ -27,14 +32,12 @@ bool HaveOneInCommon(const ArchitectureSet& a, const ArchitectureSet& b) {
 
 JudgedPlatforms CommonOf(std::span<const JudgedImage> images, const ArchitectureSet& offered) {
   std::vector<SharedPlatforms> promised, right;
-  bool has_findings = false;
   for (const JudgedImage& image : images) {
     promised.push_back(image.platforms);
-    right.push_back(image.wrong.empty() ? image.platforms : Without(*image.platforms, image.wrong));
-    has_findings = has_findings || !image.wrong.empty();
+    right.push_back(Right(image));
   }
   JudgedPlatforms judged{.common = Common(promised)};
-  if (!has_findings || judged.common.every) return judged;
+  if (promised == right || judged.common.every) return judged;
   const ArchitectureSet before = judged.common.On(std::string(kLinux));
   CommonPlatforms found = Common(right);
   const ArchitectureSet& after = found.On(std::string(kLinux));

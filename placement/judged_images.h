@@ -20,6 +20,8 @@ struct JudgedImage {
   SharedPlatforms platforms;
   // Of linux: those for which the program in the image is not built.
   ArchitectureSet wrong = {};
+  // 2 to 4: the level of x86-64 that the program needs, whatever the index says. 0: not known.
+  int amd64_level = 0;
 };
 
 struct JudgedPlatforms {

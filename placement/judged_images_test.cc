@@ -81,6 +81,17 @@ TEST(JudgedImages, FindingsAreOfLinux) {
   EXPECT_FALSE(judged.believes_indexes);
 }
 
+TEST(JudgedImages, AProgramMayNeedAHigherLevelThanTheIndexSays) {
+  JudgedImage image = Image({kLinuxAmd64, kLinuxArm64});
+  image.amd64_level = 3;
+  JudgedPlatforms judged = Judge({image, Image({kLinuxAmd64, kLinuxArm64})});
+  EXPECT_EQ(judged.common.amd64_level, 3);
+  EXPECT_THAT(judged.common.On("linux"), ElementsAre("amd64", "arm64"));
+  EXPECT_THAT(judged.avoided, IsEmpty());
+  image.platforms = Image({{"linux", "amd64", "", 4}}).platforms;
+  EXPECT_EQ(Judge({image}).common.amd64_level, 4) << "the index says more";
+}
+
 TEST(JudgedImages, ImagesThatNeverRunCountForEverything) {
   JudgedImage bundle{std::make_shared<const ImagePlatforms>(ImagePlatforms{.every = true}),
                      {"amd64"}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/findings/image_findings.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cluster_controller {
@@ -30,15 +31,29 @@ void ImageFindings::Clear() {
   by_digest_.clear();
 }
 
-placement::ArchitectureSet ImageFindings::WrongFor(const std::string& digest,
-                                                   const std::string& ns) const {
-  placement::ArchitectureSet wrong;
+void ImageFindings::ForEach(const std::string& digest, const std::string& ns,
+                            const std::function<void(const Finding&)>& visit) const {
   auto [begin, end] = by_digest_.equal_range(digest);
   for (auto at = begin; at != end; ++at) {
     const Finding& finding = names_.at(at->second);
-    if (finding.ns.empty() || finding.ns == ns) wrong.insert(finding.architecture);
+    if (finding.ns.empty() || finding.ns == ns) visit(finding);
   }
+}
+
+placement::ArchitectureSet ImageFindings::WrongFor(const std::string& digest,
+                                                   const std::string& ns) const {
+  placement::ArchitectureSet wrong;
+  ForEach(digest, ns, [&](const Finding& finding) {
+    if (finding.amd64_level == 0) wrong.insert(finding.architecture);
+  });
   return wrong;
+}
+
+int ImageFindings::Amd64LevelFor(const std::string& digest, const std::string& ns) const {
+  int level = 0;
+  ForEach(digest, ns,
+          [&](const Finding& finding) { level = std::max(level, finding.amd64_level); });
+  return level;
 }
 
 }  // namespace cluster_controller

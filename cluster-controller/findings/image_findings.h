@@ -24,6 +24,8 @@ class ImageFindings {
     std::string digest;        // of the index
     std::string architecture;  // of linux
     std::string ns = {};       // it counts for the pods of this namespace; "": for all
+    // 0: the image does not run there. 2 to 4, of amd64: only on nodes of this level of x86-64.
+    int amd64_level = 0;
   };
 
   // Adds or replaces the finding with this name.
@@ -33,6 +35,8 @@ class ImageFindings {
 
   // The architectures on which the image with this digest does not run, for pods of `ns`.
   placement::ArchitectureSet WrongFor(const std::string& digest, const std::string& ns) const;
+  // The level of x86-64 that it needs, for pods of `ns`; 0: not known.
+  int Amd64LevelFor(const std::string& digest, const std::string& ns) const;
   // Whether there is a finding about it, for whatever namespace.
   bool Has(const std::string& digest) const { return by_digest_.contains(digest); }
   size_t size() const { return names_.size(); }
@@ -59,6 +63,10 @@ class ImageFindings {
   }
 
  private:
+  // Those of the digest that count for pods of `ns`.
+  void ForEach(const std::string& digest, const std::string& ns,
+               const std::function<void(const Finding&)>& visit) const;
+
   std::map<std::string, Finding> names_;
   // Names of findings.
   std::multimap<std::string, std::string> by_digest_;

@@ -46,5 +46,15 @@ TEST(ImageFindings, AreReplacedAndErasedByName) {
   EXPECT_FALSE(findings.Has(kDigest));
 }
 
+TEST(ImageFindings, ALevelIsNoWrongArchitecture) {
+  ImageFindings findings;
+  findings.Put("a", {.digest = kDigest, .architecture = "amd64", .amd64_level = 3});
+  findings.Put("b", {.digest = kDigest, .architecture = "amd64", .ns = "b", .amd64_level = 4});
+  EXPECT_EQ(findings.Amd64LevelFor(kDigest, "a"), 3);
+  EXPECT_EQ(findings.Amd64LevelFor(kDigest, "b"), 4);
+  EXPECT_EQ(findings.Amd64LevelFor("sha256:other", "b"), 0);
+  EXPECT_THAT(findings.WrongFor(kDigest, "b"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace cluster_controller

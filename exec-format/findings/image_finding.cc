@@ -56,6 +56,8 @@ kube::Result<ImageFinding> ImageFinding::FromJson(Json object) {
   Read(object, "spec.", kSpec, parsed);
   Read(object, "evidence.", kEvidence, parsed);
   parsed.ignored = kube::BoolAt(object, "spec.ignored");
+  const int64_t level = kube::IntAt(object, "spec.amd64Level");
+  if (level >= 2 && level <= 4) parsed.amd64_level = static_cast<int>(level);
   kube::Result<kube::WallTime> seen = kube::ParseTime(kube::StringAt(object, "evidence.seen"));
   if (seen) parsed.seen = std::chrono::floor<std::chrono::seconds>(*seen);
   return parsed;
@@ -65,6 +67,7 @@ Json ImageFinding::ToJson() const {
   constexpr kube::Resource kResource = kube::ResourceOf<ImageFinding>::value;
   Json spec = Write(kSpec, *this), evidence = Write(kEvidence, *this);
   if (ignored) spec["ignored"] = true;
+  if (amd64_level > 0) spec["amd64Level"] = amd64_level;
   evidence["seen"] = kube::FormatTime(seen);
   return {{"apiVersion", kResource.ApiVersion()},
           {"kind", kResource.kind},
@@ -84,6 +87,10 @@ std::string FindingName(std::string_view digest, std::string_view architecture,
 std::string Describe(const ImageFinding& finding) {
   std::string text = "the program";
   if (!finding.path.empty()) text += " " + finding.path;
+  if (finding.amd64_level > 0) {
+    text += " needs x86-64-v" + std::to_string(finding.amd64_level);
+    return kube::OneLine(text);
+  }
   text += finding.machine.empty() ? " failed with an exec format error in two pods"
                                   : " is built for " + finding.machine;
   return kube::OneLine(text);

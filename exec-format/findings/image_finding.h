@@ -32,6 +32,8 @@ class ImageFinding {
   std::string architecture;  // of linux
   std::string ns;            // it counts for the pods of this namespace; "": for all
   bool ignored = false;      // an administrator's
+  // 0: the image does not run there. 2 to 4, of amd64: only on nodes of this level of x86-64.
+  int amd64_level = 0;
 
   // The evidence.
   std::string image;         // the name that the digest had
@@ -50,7 +52,8 @@ class ImageFinding {
 std::string FindingName(std::string_view digest, std::string_view architecture,
                         std::string_view ns);
 
-// "the program /app is built for arm64". In printable ASCII, as the texts are of tenants.
+// "the program /app is built for arm64", "the program /app needs x86-64-v3". In printable ASCII, as
+// the texts are of tenants.
 std::string Describe(const ImageFinding& finding);
 
 }  // namespace exec_format

@@ -18,6 +18,7 @@ ImageFinding Example() {
   finding.architecture = "arm64";
   finding.ns = "team-a";
   finding.ignored = true;
+  finding.amd64_level = 3;
   finding.image = "r.io/app:1";
   finding.path = "/app";
   finding.machine = "amd64";
@@ -68,6 +69,8 @@ TEST(ImageFinding, ANameIsOfDigestArchitectureAndNamespace) {
 
 TEST(ImageFinding, IsDescribedWithTheEvidence) {
   ImageFinding finding = Example();
+  EXPECT_EQ(Describe(finding), "the program /app needs x86-64-v3");
+  finding.amd64_level = 0;
   EXPECT_EQ(Describe(finding), "the program /app is built for amd64");
   finding.machine.clear();
   finding.path = "/a\npp";

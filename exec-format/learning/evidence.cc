@@ -114,7 +114,11 @@ Verdict JudgeProgram(const ImageFile& file, std::string_view architecture) {
   const BinaryFormat& format = file.program().format;
   const bool is_wrong =
       format.kind == BinaryFormat::Kind::kElf && RunsOn(format, architecture) == RunVerdict::kNo;
-  return is_wrong ? Verdict::kWrong : Verdict::kNothing;
+  if (is_wrong) return Verdict::kWrong;
+  // Level 1 is that of every amd64.
+  const bool needs_level = format.kind == BinaryFormat::Kind::kElf &&
+                           architecture == format.elf.architecture && format.elf.amd64_level > 1;
+  return needs_level ? Verdict::kNeedsLevel : Verdict::kNothing;
 }
 
 Verdict Judge(const FailedContainer& container, const ImageFile& file, std::string_view digest,
@@ -124,8 +128,9 @@ Verdict Judge(const FailedContainer& container, const ImageFile& file, std::stri
   switch (file.outcome) {
     case FileOutcome::kFound: {
       const Verdict verdict = JudgeProgram(file, architecture);
-      if (verdict == Verdict::kNothing || is_own) return verdict;
-      return is_the_program ? Verdict::kWrongCommand : Verdict::kNothing;
+      if (is_own) return verdict;
+      return verdict == Verdict::kWrong && is_the_program ? Verdict::kWrongCommand
+                                                          : Verdict::kNothing;
     }
     case FileOutcome::kTooManyBytes:
     case FileOutcome::kUnsupportedLayer:

@@ -48,6 +48,8 @@ enum class Verdict {
   kNothing,
   // The image's own program is built for another architecture.
   kWrong,
+  // The image's own program runs on amd64, but needs a level of x86-64.
+  kNeedsLevel,
   // The program that the container's command names is built for another architecture: for the pods
   // of the namespace.
   kWrongCommand,
@@ -58,7 +60,7 @@ enum class Verdict {
 // `file`: what was read from the image, for container.command. `digest`: of the index.
 Verdict Judge(const FailedContainer& container, const ImageFile& file, std::string_view digest,
               std::string_view architecture);
-// The same of an image of which nothing has failed yet: kWrong or kNothing.
+// The same of an image of which nothing has failed yet: kWrong, kNeedsLevel or kNothing.
 Verdict JudgeProgram(const ImageFile& file, std::string_view architecture);
 
 }  // namespace exec_format

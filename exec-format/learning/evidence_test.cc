@@ -169,6 +169,14 @@ TEST(Evidence, BeforeAFailureOnlyTheImageCounts) {
   EXPECT_EQ(JudgeProgram(File(kArm64), "amd64"), Verdict::kWrong);
   EXPECT_EQ(JudgeProgram(File(kArm64), "arm64"), Verdict::kNothing);
   EXPECT_EQ(JudgeProgram(Outcome(FileOutcome::kTooManyBytes), "amd64"), Verdict::kNothing);
+  const ImageFile needs_v3 = File(MakeElf({.machine = EM_X86_64, .amd64_level = 3}));
+  EXPECT_EQ(JudgeProgram(needs_v3, "amd64"), Verdict::kNeedsLevel);
+  EXPECT_EQ(JudgeProgram(needs_v3, "arm64"), Verdict::kWrong);
+  EXPECT_EQ(JudgeOnAmd64(Failed(kNone), needs_v3), Verdict::kNeedsLevel);
+  EXPECT_EQ(JudgeOnAmd64(Failed(kCommand), needs_v3), Verdict::kNothing)
+      << "the image's own program may not need it";
+  EXPECT_EQ(JudgeProgram(File(MakeElf({.machine = EM_X86_64, .amd64_level = 1})), "amd64"),
+            Verdict::kNothing);
 }
 
 }  // namespace

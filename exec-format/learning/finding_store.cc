@@ -88,7 +88,7 @@ void FindingStore::Apply(const ImageFinding& finding) {
   const std::string& name = finding.metadata().name();
   if (is_on_ && !finding.ignored && !finding.digest.empty() &&
       api::IsArchitectureName(finding.architecture)) {
-    in_force_.Put(name, {finding.digest, finding.architecture, finding.ns});
+    in_force_.Put(name, {finding.digest, finding.architecture, finding.ns, finding.amd64_level});
   } else {
     in_force_.Erase(name);
   }

@@ -50,7 +50,8 @@ ImageFinding FindingOf(const Look& look, const std::string& digest, const std::s
   ImageFinding finding;
   finding.digest = digest;
   finding.architecture = architecture;
-  if (verdict != Verdict::kWrong) finding.ns = look.ns();
+  if (verdict == Verdict::kWrongCommand || verdict == Verdict::kNotRead) finding.ns = look.ns();
+  if (verdict == Verdict::kNeedsLevel) finding.amd64_level = file.program().format.elf.amd64_level;
   finding.image = look.image();
   finding.of_namespace = look.ns();
   if (look.failure) {
@@ -93,6 +94,7 @@ void Learner::Follow(const api::ClusterPodPlacementConfig* config) {
       exists ? config->ImageFindings() : api::ImageFindingsPlugin();
   is_on_ = plugin.enabled;
   looks_first_ = plugin.enabled && plugin.inspect_entrypoints;
+  wants_levels_ = exists && config->WantsAmd64Levels();
   if (!is_on_) {
     queue_.Clear();
     first_pods_.Clear();
@@ -178,8 +180,9 @@ Async<> Learner::LookAt(Look& look) {
   };
   Result<inspection::Inspected> inspected = co_await images_.Inspect(std::move(request));
   if (!inspected) co_return inspected.error();
+  read.amd64_level = placement::Common({&inspected->platforms, 1}).amd64_level;
   for (const auto& [architecture, file] : read.files) {
-    Result<> concluded = co_await Conclude(look, read.digest, architecture, file);
+    Result<> concluded = co_await Conclude(look, read, architecture, file);
     if (!concluded) co_return concluded;
   }
   if (read.files.size() < look.architectures.size())
@@ -218,13 +221,17 @@ Async<> Learner::ReadPrograms(inspection::RegistryClient& client,
   co_return kube::Ok();
 }
 
-Async<> Learner::Conclude(const Look& look, const std::string& digest,
-                          const std::string& architecture, const ImageFile& file) {
+Async<> Learner::Conclude(const Look& look, const Read& read, const std::string& architecture,
+                          const ImageFile& file) {
+  const std::string& digest = read.digest;
   const Verdict verdict = look.failure ? Judge(look.failure->container, file, digest, architecture)
                                        : JudgeProgram(file, architecture);
   if (verdict == Verdict::kNothing || !is_on_) co_return kube::Ok();
   if (verdict == Verdict::kNotRead && !IsSecondPod(look, digest, architecture))
     co_return kube::Ok();
+  const bool is_promised =
+      verdict == Verdict::kNeedsLevel && file.program().format.elf.amd64_level <= read.amd64_level;
+  if (is_promised || (verdict == Verdict::kNeedsLevel && !wants_levels_)) co_return kube::Ok();
   ImageFinding finding = FindingOf(look, digest, architecture, file, verdict);
   const std::string description = Describe(finding);
   Result<bool> saved = co_await store_.Save(std::move(finding));
@@ -233,9 +240,9 @@ Async<> Learner::Conclude(const Look& look, const std::string& digest,
     co_return saved.error();
   }
   if (!*saved) co_return kube::Ok();
-  LOG(INFO) << "image findings: " << Shown(look.image()) << " (" << digest << ") does not run on "
+  LOG(INFO) << "image findings: " << Shown(look.image()) << " (" << digest << ") on "
             << architecture << ": " << description;
-  if (look.failure) {
+  if (look.failure && verdict != Verdict::kNeedsLevel) {
     events_.Record(look.failure->about, /*warning=*/false, api::kReasonImageFinding,
                    "New pods of " + Shown(look.image()) + " are not placed on " + architecture +
                        " any more, as long as another architecture is left: " + description);

@@ -56,6 +56,7 @@ class Learner {
   // What was read of an image.
   struct Read {
     std::string digest;
+    int amd64_level = 0;                     // that the index says
     std::map<std::string, ImageFile> files;  // by architecture
   };
   struct FirstPod {
@@ -73,8 +74,8 @@ class Learner {
   kube::Async<> ReadPrograms(inspection::RegistryClient& client,
                              const inspection::Repository& repository, std::string digest,
                              const Look& look, Read& read);
-  kube::Async<> Conclude(const Look& look, const std::string& digest,
-                         const std::string& architecture, const ImageFile& file);
+  kube::Async<> Conclude(const Look& look, const Read& read, const std::string& architecture,
+                         const ImageFile& file);
   // Whether it has failed in another pod before.
   bool IsSecondPod(const Look& look, const std::string& digest, const std::string& architecture);
 
@@ -87,6 +88,7 @@ class Learner {
   FindingStore store_;
   bool is_on_ = false;
   bool looks_first_ = false;
+  bool wants_levels_ = false;
   LookQueue queue_;
   kube::Notifier queued_;
   Pace pace_;

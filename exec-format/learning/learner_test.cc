@@ -382,5 +382,23 @@ TEST_F(LearnerTest, LooksFirstIfItIsConfigured) {
   EXPECT_EQ(metrics_.looks.Value(), 1) << "a digest is looked at once";
 }
 
+TEST_F(LearnerTest, ALevelIsFoundIfPodsArePlacedByLevels) {
+  const std::string v3 = MakeElf({.machine = EM_X86_64, .amd64_level = 3});
+  const std::vector<MadeImage> images = {
+      {.architecture = "amd64", .layers = {Gzip(LayerMaker().File("app", v3).Make())}},
+      {.architecture = "arm64", .layers = {Gzip(LayerMaker().File("app", kArm64).Make())}}};
+  const std::string digest = PutIndexOf(registry_, "app", images, "1");
+  Fail(FailureOf("team-a", "u1"), "amd64");
+  EXPECT_THAT(Findings(), IsEmpty()) << "nobody would use it";
+  Configure(
+      {{"execFormatErrorMonitor", {{"enabled", true}}}, {"amd64Levels", {{"enabled", true}}}});
+  Fail(FailureOf("team-a", "u2"), "amd64");
+  EXPECT_THAT(Findings(), ElementsAre("amd64 for all: the program /app needs x86-64-v3"));
+  kube::Drain(io_);
+  EXPECT_EQ(findings_.Amd64LevelFor(digest, "team-b"), 3);
+  EXPECT_THAT(findings_.WrongFor(digest, "team-b"), IsEmpty());
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
 }  // namespace
 }  // namespace exec_format

@@ -18,8 +18,8 @@ enum ExitCode : int {
   kSuccess = 0,
   // Something that was asked for could not be read; what could be is printed.
   kIncomplete = 4,
-  // What `simulate` was asked about would not be placed as its author wants, or `inspect --deep` has
-  // found an image whose program does not start.
+  // What `simulate` was asked about would not be placed as its author wants, or `inspect --deep`
+  // has found an image whose program does not start.
   kNotPlaced = 3,
 };
 

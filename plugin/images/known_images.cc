@@ -44,9 +44,11 @@ void KnownImages::Judge(PodImage& image, const std::string& ns) const {
   const std::string name = reference->ToString();
   for (const exec_format::ImageFinding& finding : findings_) {
     if (finding.image != name || !(finding.ns.empty() || finding.ns == ns)) continue;
-    if (!image.wrong.insert(finding.architecture).second) continue;
+    const bool is_wrong = finding.amd64_level == 0;
+    if (is_wrong && !image.wrong.insert(finding.architecture).second) continue;
     if (!image.finding.empty()) image.finding += "; ";
-    image.finding += "not on " + finding.architecture + ": " + exec_format::Describe(finding);
+    image.finding += (is_wrong ? "not on " : "on ") + finding.architecture + ": " +
+                     exec_format::Describe(finding);
   }
 }
 

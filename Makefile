@@ -25,7 +25,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .PHONY: unit fuzz down
 .PHONY: attacks sim sim-defects
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
-.PHONY: test-neighbours test-long chaos chaos-page soak screenshots
+.PHONY: test-neighbours test-long test-vm chaos chaos-page soak screenshots
 .PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
@@ -102,6 +102,9 @@ screenshots: setup ## Take the pictures of docs/console.md from the console's te
 
 test-neighbours: setup ## Run flows with other products, which are built from their Go modules
 	@e2e/test.sh neighbours
+
+test-vm: setup-packages ## Run the monitor's BPF program with Debian's kernel, in a virtual machine
+	@e2e/test.sh vm
 
 test-long: setup ## Run flows on a real API server that wait for minutes
 	@e2e/test.sh long

@@ -8,6 +8,7 @@
 #   long        flows of the integration tier that wait for minutes
 #   install     every way to install operator and fleet on kind; the integration tier of the fleet
 #   neighbours  flows with other products, Kyverno and Karpenter, on the integration tier
+#   vm          the monitor's BPF program with Debian's kernel, in a virtual machine
 #   fuzz        guided fuzzing of all parsers of untrusted bytes
 #   asan        unit tests and integration tier under AddressSanitizer and UBSan
 #   tsan        the same under ThreadSanitizer
@@ -30,10 +31,10 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-readonly parts=(asan tsan long fuzz neighbours chaos kind install)
+readonly parts=(asan tsan long fuzz neighbours chaos kind install vm)
 # Their minutes on two cores, with the compilation of a large change. asan and tsan, which take
 # longer, are stopped at the deadline and go on in the next run: what they need to get further.
-readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kind=15 install=20)
+readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kind=15 install=20 vm=2)
 readonly ci_minutes=90
 # Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
 readonly sanitizer_gigabytes=15
@@ -283,6 +284,13 @@ run_asan() {
 run_tsan() {
   use_control_plane
   sanitized tsan "${tsan[@]}"
+}
+
+run_vm() {
+  say "the monitor's BPF program with another kernel"
+  local xml=$results/vm.xml
+  sum+=(--xml "$xml")
+  exec-format/monitor/kernel/vm/run.sh "$xml" || sum+=(--crashed "$xml")
 }
 
 run_neighbours() {

@@ -34,7 +34,8 @@ cd "$(dirname "$0")/.."
 readonly parts=(asan tsan long fuzz neighbours chaos kind install vm)
 # Their minutes on two cores, with the compilation of a large change. asan and tsan, which take
 # longer, are stopped at the deadline and go on in the next run: what they need to get further.
-readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kind=15 install=20 vm=2)
+readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kind=15 install=20
+  vm=2)
 readonly ci_minutes=90
 # Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
 readonly sanitizer_gigabytes=15

@@ -83,6 +83,8 @@ const std::vector<UnusedRight> kUnusedByFlows = {
      "the same"},
     {"multiarch-tuning-operator: list events",
      "used while a monitor of exec format errors does not work"},
+    {"pod-placement-controller: update imagefindings.multiarch.openshift.io",
+     "used for what is found again after a day"},
     {"pod-placement-policy-web-hook: get namespaces",
      "used for a namespace that is newer than the watch"},
     {"pod-placement-controller: list secrets global-pull",

@@ -379,7 +379,7 @@ class BundleTest(unittest.TestCase):
         self.assertEqual({(e["kind"], e["apiVersion"].split("/")[1]) for e in examples},
                          {(crd["kind"], crd["version"])
                           for crd in self.csv["spec"]["customresourcedefinitions"]["owned"]
-                          if crd["kind"] not in ("ENoExecEvent", "ImageFacts")})
+                          if crd["kind"] not in ("ENoExecEvent", "ImageFacts", "ImageFinding")})
 
     def test_related_images(self):
         self.assertEqual({entry["name"] for entry in self.csv["spec"]["relatedImages"]},

@@ -15,9 +15,13 @@ struct Field {
 };
 
 constexpr Field kFields[] = {
-    {"nodeName", &ENoExecEvent::node_name},         {"podName", &ENoExecEvent::pod_name},
-    {"podNamespace", &ENoExecEvent::pod_namespace}, {"podUID", &ENoExecEvent::pod_uid},
-    {"containerID", &ENoExecEvent::container_id},   {"command", &ENoExecEvent::command},
+    {"nodeName", &ENoExecEvent::node_name},
+    {"podName", &ENoExecEvent::pod_name},
+    {"podNamespace", &ENoExecEvent::pod_namespace},
+    {"podUID", &ENoExecEvent::pod_uid},
+    {"containerID", &ENoExecEvent::container_id},
+    {"command", &ENoExecEvent::command},
+    {"program", &ENoExecEvent::program},
 };
 
 }  // namespace

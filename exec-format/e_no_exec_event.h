@@ -19,6 +19,8 @@ namespace exec_format {
 
 // Of the command; a longer one is cut.
 inline constexpr size_t kMaxCommand = 256;
+// Of what the file is.
+inline constexpr size_t kMaxProgram = 64;
 
 class ENoExecEvent {
  public:
@@ -36,6 +38,7 @@ class ENoExecEvent {
   std::string pod_uid;
   std::string container_id;  // "containerd://0123…": 64 hexadecimal digits
   std::string command;       // the path that was to be executed, in UTF-8
+  std::string program;       // what the file is, for people: "ELF 64-bit arm64"; "": not known
 
  private:
   kube::meta::ObjectMeta metadata_;

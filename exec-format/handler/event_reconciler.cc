@@ -113,6 +113,7 @@ Async<Outcome> EventReconciler::Tell(const ENoExecEvent& event, Json pod, const 
   Progress progress = ProgressOf(event);
   Finding finding{.container = ContainerNameOf(pod, event.container_id),
                   .command = event.command,
+                  .program = event.program,
                   .node = event.node_name};
   const bool is_behind = finding.container.empty() && !event.container_id.empty();
   if (is_behind && progress.container_tries < kContainerRetries) {

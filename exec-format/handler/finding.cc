@@ -101,6 +101,7 @@ std::string MessageOf(const Finding& finding) {
                             : "Container " + Quoted(finding.container, kMaxLabel);
   message += " tried to execute ";
   message += finding.command.empty() ? "a file" : Quoted(finding.command, kShownCommand);
+  if (!finding.program.empty()) message += " (" + Shown(finding.program, kMaxProgram) + ")";
   message += ", which is no program for the node " + finding.node;
   if (!finding.architecture.empty()) message += " (" + Shown(finding.architecture, kMaxLabel) + ")";
   message +=

@@ -51,6 +51,7 @@ std::string ContainerNameOf(const kube::Json& pod, const std::string& container_
 struct Finding {
   std::string container;  // "": not known
   std::string command;    // "": not known
+  std::string program;    // what the file is; "": not known
   std::string node;
   std::string architecture;  // "": not known
 };

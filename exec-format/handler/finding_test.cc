@@ -150,7 +150,7 @@ TEST(FindingTest, TheContainerIsThatOfTheId) {
 }
 
 TEST(FindingTest, TheMessageSaysWhatToDo) {
-  EXPECT_THAT(MessageOf({"app", "/app/server", "node-a", "arm64"}),
+  EXPECT_THAT(MessageOf({"app", "/app/server", "", "node-a", "arm64"}),
               AllOf(StartsWith("Container \"app\" tried to execute \"/app/server\", which is no "
                                "program for the node node-a (arm64). "),
                     HasSubstr("kubectl placement inspect IMAGE --deep")));
@@ -179,7 +179,7 @@ TEST(FindingTest, AHostileCommandDoesNotBreakTheText) {
            Row{std::string("a\0b", 3), R"("a\x00b")"},
            Row{"/opt/my app", R"("/opt/my app")"},
        }) {
-    std::string message = MessageOf({"app", row.command, "node-a", "arm64"});
+    std::string message = MessageOf({"app", row.command, "", "node-a", "arm64"});
     EXPECT_THAT(message, HasSubstr(std::string("execute ") + row.shown + ", which"));
     EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) {
       return c >= 0x20 && c < 0x7f;
@@ -187,16 +187,24 @@ TEST(FindingTest, AHostileCommandDoesNotBreakTheText) {
   }
 }
 
+TEST(FindingTest, TheMessageSaysWhatTheFileIs) {
+  EXPECT_THAT(
+      MessageOf({"app", "/app/server", "ELF 64-bit amd64", "node-a", "arm64"}),
+      StartsWith("Container \"app\" tried to execute \"/app/server\" (ELF 64-bit amd64), which "
+                 "is no program for the node node-a (arm64)."));
+}
+
 TEST(FindingTest, TheMessageFitsInAnEvent) {
   for (char c : {'a', '\n', '\xff'}) {
-    std::string message = MessageOf(
-        {std::string(500, c), std::string(4'000, c), std::string(253, 'n'), std::string(500, c)});
+    std::string message =
+        MessageOf({std::string(500, c), std::string(4'000, c), std::string(500, c),
+                   std::string(253, 'n'), std::string(500, c)});
     EXPECT_LE(message.size(), kMaxEventMessage);
     EXPECT_THAT(message, AllOf(HasSubstr("...\""), EndsWith("in the same way.")));
   }
   // One that fits is shown whole.
   std::string command(kShownCommand, 'a');
-  EXPECT_THAT(MessageOf({"app", command, "node-a", "arm64"}),
+  EXPECT_THAT(MessageOf({"app", command, "", "node-a", "arm64"}),
               AllOf(HasSubstr("\"" + command + "\""), Not(HasSubstr("..."))));
 }
 

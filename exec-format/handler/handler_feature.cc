@@ -32,7 +32,7 @@ void Trim(ENoExecEvent& event) {
     *kept.mutable_deletion_timestamp() = event.metadata().deletion_timestamp();
   *event.mutable_metadata() = std::move(kept);
   for (std::string* field : {&event.node_name, &event.pod_name, &event.pod_namespace,
-                             &event.pod_uid, &event.container_id, &event.command}) {
+                             &event.pod_uid, &event.container_id, &event.command, &event.program}) {
     if (field->size() > kMaxField) field->clear();
     field->shrink_to_fit();
   }

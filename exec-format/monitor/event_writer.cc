@@ -93,6 +93,7 @@ Async<> EventWriter::Write(Finding finding) {
   event->pod_uid = std::move(finding.container.pod_uid);
   event->container_id = std::move(finding.container.id);
   event->command = std::move(finding.command);
+  event->program = std::move(finding.program);
   kube::ApiRequest request = kube::UpdateRequest(*event);
   request.target += "/status";
   co_return co_await kube::Send(client_, std::move(request));

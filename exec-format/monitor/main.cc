@@ -14,12 +14,15 @@
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
+#include "exec-format/binary/binary_format.h"
+#include "exec-format/e_no_exec_event.h"
 #include "exec-format/monitor/container.h"
 #include "exec-format/monitor/event_writer.h"
 #include "exec-format/monitor/kernel/kernel_watch.h"
 #include "exec-format/names.h"
 #include "kube/base/app.h"
 #include "kube/base/async.h"
+#include "kube/base/one_line.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/program/program.h"
 #include "kube/types/core.pb.h"
@@ -88,7 +91,12 @@ class Monitor {
       ++in_no_pod_;
       return;
     }
-    writer_.Report({std::move(*container), std::move(error.path)});
+    std::string program;
+    if (error.head) {
+      const BinaryFormat format = ReadBinaryFormat(*error.head, /*file_size=*/std::nullopt);
+      program = kube::OneLine(Describe(format)).substr(0, kMaxProgram);
+    }
+    writer_.Report({std::move(*container), std::move(error.path), std::move(program)});
   }
 
   kube::asio::awaitable<void> Watch() {

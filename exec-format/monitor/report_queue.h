@@ -22,6 +22,7 @@ namespace exec_format {
 struct Finding {
   Container container;
   std::string command;
+  std::string program = {};  // what the file is; "": not known
 };
 
 // The same command of the same container is reported again after this time.

@@ -2,6 +2,7 @@
 // ExecError: an execve() or execveat() that returned ENOEXEC, on the whole node.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ struct ExecError {
   // is false.
   std::vector<std::string> cgroups;
   bool whole = true;
+  // The first bytes of the file that the kernel has tried last: of a script, of its interpreter. ""
+  // for an empty file; nullopt if the kernel does not tell.
+  std::optional<std::string> head = std::nullopt;
 };
 
 }  // namespace exec_format

@@ -10,12 +10,18 @@
 // Of a container of a cluster that runs in a container itself (kind), 8; the rest for cgroups that
 // a container has made.
 #define EXEC_ERROR_CGROUPS 12
+// Of the file: the header of an ELF file.
+#define EXEC_ERROR_HEAD 64
 
 struct exec_error_record {
   // What the caller named; "" if its page was not in memory.
   char path[EXEC_ERROR_PATH];
   // Of the cgroup of the process and those around it; "" at the root.
   char cgroups[EXEC_ERROR_CGROUPS][EXEC_ERROR_CGROUP_NAME];
+  // The first bytes of the file that the kernel has tried last: of a script, that is its
+  // interpreter. Filled up with 0. Only if `has_head` is not 0.
+  char head[EXEC_ERROR_HEAD];
+  unsigned int has_head;
 };
 
 // Positions in the map `not_reported`.

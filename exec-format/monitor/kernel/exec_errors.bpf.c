@@ -50,6 +50,9 @@ struct task_struct {
   struct css_set* cgroups;
 } OF_KERNEL;
 enum cgroup_subsys_id { pids_cgrp_id, memory_cgrp_id };
+struct linux_binprm {
+  char buf[EXEC_ERROR_HEAD];
+} OF_KERNEL;
 
 // Where each architecture has the number of the system call and its first two arguments.
 #if defined(__TARGET_ARCH_x86)
@@ -120,6 +123,17 @@ struct {
   __type(value, __u64);
 } not_reported SEC(".maps");
 
+// By task: what it executes.
+struct head {
+  char bytes[EXEC_ERROR_HEAD];
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, 1024);
+  __type(key, __u64);
+  __type(value, struct head);
+} heads SEC(".maps");
+
 static void Lose(__u32 reason) {
   __u64* count = bpf_map_lookup_elem(&not_reported, &reason);
   if (count) __sync_fetch_and_add(count, 1);
@@ -167,6 +181,19 @@ static struct kernfs_node* CgroupOf(struct task_struct* task) {
   return BPF_CORE_READ(of_controller, kn);
 }
 
+// Before each attempt of the kernel to execute a file: it has read the first bytes by then. Not all
+// kernels allow this program (CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS); without it, the bytes are
+// missing in the record.
+SEC("fentry/security_bprm_check")
+int BPF_PROG(on_check, struct linux_binprm* binary) {
+  __u64 task = bpf_get_current_pid_tgid();
+  struct head head = {};
+  bpf_probe_read_kernel(head.bytes, sizeof(head.bytes),
+                        (void*)binary + bpf_core_field_offset(binary->buf));
+  bpf_map_update_elem(&heads, &task, &head, BPF_ANY);
+  return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int BPF_PROG(on_exit, void* frame, long result) {
   if (result != -ENOEXEC) return 0;
@@ -198,6 +225,10 @@ int BPF_PROG(on_exit, void* frame, long result) {
                               BPF_CORE_READ(node, name));
     node = ParentOf(node);
   }
+  __u64 task = bpf_get_current_pid_tgid();
+  struct head* head = bpf_map_lookup_elem(&heads, &task);
+  record->has_head = head != 0;
+  if (head) __builtin_memcpy(record->head, head->bytes, sizeof(record->head));
   bpf_ringbuf_submit(record, 0);
   return 0;
 }

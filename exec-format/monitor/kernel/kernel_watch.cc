@@ -67,8 +67,18 @@ std::string TextOf(const char (&text)[kSize]) {
   return {text, std::find(text, text + kSize, '\0')};
 }
 
+// The kernel fills up a short file with zeros; an ELF file is not short.
+std::string HeadOf(const char (&bytes)[EXEC_ERROR_HEAD]) {
+  std::string head(bytes, sizeof(bytes));
+  if (!head.starts_with("\x7f"
+                        "ELF"))
+    head.resize(head.find_last_not_of('\0') + 1);
+  return head;
+}
+
 ExecError ToExecError(const exec_error_record& record) {
   ExecError error{.path = TextOf(record.path), .cgroups = {}};
+  if (record.has_head != 0) error.head = HeadOf(record.head);
   for (const auto& name : record.cgroups) {
     if (name[0] == '\0') return error;
     error.cgroups.push_back(TextOf(name));
@@ -79,8 +89,11 @@ ExecError ToExecError(const exec_error_record& record) {
 
 class LibbpfWatch final : public KernelWatch {
  public:
-  LibbpfWatch(kube::Executor executor, Object object, Link link)
-      : executor_(std::move(executor)), object_(std::move(object)), link_(std::move(link)) {}
+  LibbpfWatch(kube::Executor executor, Object object, Link on_exit, Link on_check)
+      : executor_(std::move(executor)),
+        object_(std::move(object)),
+        on_exit_(std::move(on_exit)),
+        on_check_(std::move(on_check)) {}
 
   Result<> Open() {
     bpf_map* records = bpf_object__find_map_by_name(object_.get(), "records");
@@ -128,10 +141,29 @@ class LibbpfWatch final : public KernelWatch {
   kube::Executor executor_;
   Listener listener_;
   Object object_;
-  Link link_;
+  Link on_exit_;
+  Link on_check_;  // may be nullptr
   Buffer buffer_;
   bpf_map* losses_ = nullptr;
 };
+
+Result<Object> LoadObject(bool reads_files) {
+  std::string_view bytes = ProgramBytes();
+  Object object(bpf_object__open_mem(bytes.data(), bytes.size(), nullptr));
+  if (object == nullptr) return Refused("open the BPF program", errno);
+  bpf_program* on_check = bpf_object__find_program_by_name(object.get(), "on_check");
+  if (on_check != nullptr) bpf_program__set_autoload(on_check, reads_files);
+  if (int failed = bpf_object__load(object.get()); failed != 0)
+    return Refused("load the BPF program", failed);
+  return object;
+}
+
+// nullptr if there is no such program in the kernel, or it is refused.
+Link Attach(const Object& object, const char* name) {
+  bpf_program* program = bpf_object__find_program_by_name(object.get(), name);
+  if (program == nullptr || bpf_program__fd(program) < 0) return nullptr;
+  return Link(bpf_program__attach(program));
+}
 
 }  // namespace
 
@@ -141,17 +173,18 @@ Result<std::unique_ptr<KernelWatch>> KernelWatch::New(kube::Executor executor) {
     return Error::Unavailable(std::string("the kernel has no BTF: ") + kBtf + ": " +
                               std::strerror(errno));
   }
-  std::string_view bytes = ProgramBytes();
-  Object object(bpf_object__open_mem(bytes.data(), bytes.size(), nullptr));
-  if (object == nullptr) return Refused("open the BPF program", errno);
-  if (int failed = bpf_object__load(object.get()); failed != 0)
-    return Refused("load the BPF program", failed);
-  bpf_program* program = bpf_object__find_program_by_name(object.get(), "on_exit");
-  if (program == nullptr) return Error::Internal("the BPF program is missing");
-  Link link(bpf_program__attach(program));
-  if (link == nullptr) return Refused("attach the BPF program to the end of system calls", errno);
-  auto watch =
-      std::make_unique<LibbpfWatch>(std::move(executor), std::move(object), std::move(link));
+  // Not every kernel allows the program that reads files.
+  Result<Object> object = LoadObject(/*reads_files=*/true);
+  if (!object) object = LoadObject(/*reads_files=*/false);
+  if (!object) return object.error();
+  Link on_exit = Attach(*object, "on_exit");
+  if (on_exit == nullptr)
+    return Refused("attach the BPF program to the end of system calls", errno);
+  Link on_check = Attach(*object, "on_check");
+  LOG_IF(INFO, on_check == nullptr)
+      << "the kernel does not allow to read the files that are executed: " << std::strerror(errno);
+  auto watch = std::make_unique<LibbpfWatch>(std::move(executor), std::move(*object),
+                                             std::move(on_exit), std::move(on_check));
   if (Result<> opened = watch->Open(); !opened) return opened.error();
   return std::unique_ptr<KernelWatch>(std::move(watch));
 }

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "exec-format/monitor/kernel/exec_error_record.h"
 #include "exec-format/testing/started_file.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -86,6 +87,28 @@ TEST_F(KernelWatchTest, TellsOfFilesThatAreNoBinaries) {
     ASSERT_EQ(Start(path), ENOEXEC);
     EXPECT_TRUE(RunUntilSeen(path));
   }
+}
+
+// Not on all kernels; the tests in a virtual machine have one that does.
+TEST_F(KernelWatchTest, TellsTheFirstBytesOfTheFile) {
+  const std::string elf = Write("elf", ForeignElf());
+  ASSERT_EQ(Start(elf), ENOEXEC);
+  ASSERT_TRUE(RunUntilSeen(elf));
+  if (!seen_.back().head) GTEST_SKIP() << "this kernel does not tell";
+  EXPECT_EQ(*seen_.back().head, ForeignElf().substr(0, EXEC_ERROR_HEAD));
+  const std::string text = Write("text", "echo no interpreter is named\n");
+  ASSERT_EQ(Start(text), ENOEXEC);
+  ASSERT_TRUE(RunUntilSeen(text));
+  EXPECT_EQ(seen_.back().head, "echo no interpreter is named\n");
+  const std::string empty = Write("empty", "");
+  ASSERT_EQ(Start(empty), ENOEXEC);
+  ASSERT_TRUE(RunUntilSeen(empty));
+  EXPECT_EQ(seen_.back().head, "");
+  // The interpreter is the file that fails.
+  const std::string script = Write("script", "#!" + elf + "\n");
+  ASSERT_EQ(Start(script), ENOEXEC);
+  ASSERT_TRUE(RunUntilSeen(script));
+  EXPECT_EQ(*seen_.back().head, ForeignElf().substr(0, EXEC_ERROR_HEAD));
 }
 
 TEST_F(KernelWatchTest, OtherErrorsAndSuccessAreNotTold) {

@@ -24,6 +24,7 @@ ENoExecEvent Whole() {
   event.pod_uid = "15778196-6e1f-4b5d-8012-12c7bf5c04b3";
   event.container_id = "containerd://" + std::string(64, 'a');
   event.command = "/app/server";
+  event.program = "ELF 64-bit arm64";
   return event;
 }
 

@@ -19,7 +19,7 @@ inline constexpr std::chrono::seconds kStatusWithin{60};
 inline constexpr std::chrono::minutes kMaxAge{10};
 // Of the command, in the message of an event: bytes as they are shown. The whole message has at
 // most the 1,024 bytes of an event.
-inline constexpr size_t kShownCommand = 256;
+inline constexpr size_t kShownCommand = 224;
 
 // Why an object is deleted without an event.
 enum class Skipped {

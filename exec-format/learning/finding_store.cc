@@ -65,8 +65,7 @@ FindingStore::FindingStore(std::string ns, kube::Client& client, kube::Clock& cl
       Apply(finding);
     }
     metrics_.findings.Set(static_cast<double>(in_force_.size()));
-    const bool is_first = type == kube::EventType::kAdded && in_force_.offered().empty();
-    if (!is_on_ || is_first) changed_.NotifyAll();
+    if (!is_on_ || !knows_nodes_) changed_.NotifyAll();
   });
 }
 
@@ -79,14 +78,18 @@ void FindingStore::Switch(bool on, const std::string& owner) {
   owner_ = owner;
   const bool is_first = !std::exchange(is_switched_, true);
   if (std::exchange(is_on_, on) == on && !is_first) return;
+  ApplyAll();
+  changed_.NotifyAll();
+}
+
+void FindingStore::ApplyAll() {
   objects_.ForEach([this](const ImageFinding& finding) { Apply(finding); });
   metrics_.findings.Set(static_cast<double>(in_force_.size()));
-  changed_.NotifyAll();
 }
 
 void FindingStore::Apply(const ImageFinding& finding) {
   const std::string& name = finding.metadata().name();
-  if (is_on_ && !finding.ignored && !finding.digest.empty() &&
+  if (is_on_ && knows_nodes_ && !finding.ignored && !finding.digest.empty() &&
       api::IsArchitectureName(finding.architecture)) {
     in_force_.Put(name, {finding.digest, finding.architecture, finding.ns, finding.amd64_level});
   } else {
@@ -125,7 +128,7 @@ Async<> FindingStore::Tidy() {
 }
 
 Async<> FindingStore::ReadNodes() {
-  if (in_force_.size() == 0) co_return kube::Ok();
+  if (!is_on_ || objects_.size() == 0) co_return kube::Ok();
   placement::ArchitectureSet offered;
   kube::ListOptions options{.limit = kNodesOfAPage};
   kube::ListPages pages(metadata_, kube::kNodes, std::move(options), /*protobuf=*/true);
@@ -142,6 +145,7 @@ Async<> FindingStore::ReadNodes() {
     }
   }
   in_force_.SetOffered(std::move(offered));
+  if (!std::exchange(knows_nodes_, true)) ApplyAll();
   co_return kube::Ok();
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // FindingStore: the ImageFindings in the operator's namespace. They are in force while the store is
-// switched on (cluster-controller/findings/image_findings.h); what has expired, and all while it is
-// off, is deleted. Objects that an administrator ignores are left alone. Thread: the client's.
+// switched on (cluster-controller/findings/image_findings.h), as soon as the architectures of nodes
+// are known; what has expired, and all while it is off, is deleted. Objects that an administrator
+// ignores are left alone. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -40,11 +41,12 @@ class FindingStore {
   kube::asio::awaitable<void> Run();
   // Deletes what is not to be kept. Errors: the first one, after all others were deleted.
   kube::Async<> Tidy();
-  // Reads the architectures of all nodes, while there are findings. Errors: the API server's.
+  // Reads the architectures of all nodes, while there are objects. Errors: the API server's.
   kube::Async<> ReadNodes();
   kube::Async<> Remove(std::string name);
   // Puts the object into force, or takes it out.
   void Apply(const ImageFinding& finding);
+  void ApplyAll();
 
   std::string ns_;
   kube::Client& client_;
@@ -55,6 +57,8 @@ class FindingStore {
   kube::Informer<ImageFinding> objects_;
   bool is_switched_ = false;  // on or off
   bool is_on_ = false;
+  // Before, a pod could be placed where no node is.
+  bool knows_nodes_ = false;
   std::string owner_;
   kube::Notifier changed_;
   kube::Alarm due_;

@@ -27,6 +27,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/kinds.h"
 #include "watches/fresh_configs.h"
 
 namespace exec_format {
@@ -311,6 +312,22 @@ TEST_F(LearnerTest, ATermBeginsWithWhatIsStored) {
   EXPECT_EQ(Findings().size(), 1U) << "nothing is deleted before that";
   Configure({{"execFormatErrorMonitor", {{"enabled", true}}}});
   EXPECT_THAT(Wrong(digest, ""), ElementsAre("arm64"));
+}
+
+TEST_F(LearnerTest, AFindingWaitsForTheArchitecturesOfNodes) {
+  api_.CreateJson(
+      kube::kNodes,
+      {{"apiVersion", "v1"},
+       {"kind", "Node"},
+       {"metadata", {{"name", "node-1"}, {"labels", {{std::string(api::kArchLabel), "arm64"}}}}}});
+  const std::string digest = PutApp(kAmd64);
+  api_.FailNext(kube::Error::Unavailable("down"), "/nodes", 1);
+  Fail(FailureOf("team-a", "u1"));
+  EXPECT_EQ(Findings().size(), 1U);
+  EXPECT_THAT(Wrong(digest, ""), IsEmpty());
+  clock_.Advance(1min);
+  EXPECT_THAT(Wrong(digest, ""), ElementsAre("arm64"));
+  EXPECT_THAT(findings_.offered(), ElementsAre("arm64"));
 }
 
 TEST_F(LearnerTest, ANamespaceHasItsShare) {

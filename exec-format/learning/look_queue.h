@@ -49,8 +49,9 @@ class LookQueue {
     Kind& kind = look.failure ? failures_ : others_;
     std::string key = KeyOf(look);
     if (kind.keys.contains(key)) return true;
+    if (kind.keys.size() >= kInAll) return false;
     std::deque<Look>& own = kind.by_namespace[look.ns()];
-    if (own.size() >= kOfNamespace || kind.keys.size() >= kInAll) return false;
+    if (own.size() >= kOfNamespace) return false;
     kind.keys.insert(std::move(key));
     own.push_back(std::move(look));
     return true;

@@ -103,7 +103,7 @@ kube::asio::awaitable<void> FindingStore::Run() {
   Result<> waited = co_await objects_.WaitForSync();
   while (waited) {
     Result<> tidied = co_await Tidy();
-    if (tidied) tidied = co_await ReadNodes();
+    if (tidied && is_on_ && objects_.size() > 0) tidied = co_await ReadNodes();
     if (FailedWith(tidied, kube::Code::kCancelled)) co_return;
     LOG_IF(WARNING, !tidied) << "image findings: " << kube::OneLine(tidied.error().ToString());
     due_.Set(executor, clock_.Now() + (tidied ? kTidyEvery : kTidyAgain));
@@ -128,7 +128,6 @@ Async<> FindingStore::Tidy() {
 }
 
 Async<> FindingStore::ReadNodes() {
-  if (!is_on_ || objects_.size() == 0) co_return kube::Ok();
   placement::ArchitectureSet offered;
   kube::ListOptions options{.limit = kNodesOfAPage};
   kube::ListPages pages(metadata_, kube::kNodes, std::move(options), /*protobuf=*/true);
@@ -176,6 +175,9 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
     co_return false;
   }
 
+  // It counts from its creation on.
+  Result<> nodes = co_await ReadNodes();
+  if (!nodes) co_return nodes.error();
   std::vector<ImageFinding> all;
   objects_.ForEach([&](const ImageFinding& known) { all.push_back(known); });
   for (std::string& evicted : MakeRoom(all, finding.of_namespace)) {
@@ -192,7 +194,7 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
   if (FailedWith(created, kube::Code::kAlreadyExists)) co_return false;
   if (!created) co_return created.error().Prefix(context);
   metrics_.learned.Increment();
-  changed_.NotifyAll();
+  Apply(*created);
   co_return true;
 }
 

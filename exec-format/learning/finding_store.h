@@ -41,7 +41,7 @@ class FindingStore {
   kube::asio::awaitable<void> Run();
   // Deletes what is not to be kept. Errors: the first one, after all others were deleted.
   kube::Async<> Tidy();
-  // Reads the architectures of all nodes, while there are objects. Errors: the API server's.
+  // Reads the architectures of all nodes. Errors: the API server's.
   kube::Async<> ReadNodes();
   kube::Async<> Remove(std::string name);
   // Puts the object into force, or takes it out.

@@ -314,7 +314,7 @@ TEST_F(LearnerTest, ATermBeginsWithWhatIsStored) {
   EXPECT_THAT(Wrong(digest, ""), ElementsAre("arm64"));
 }
 
-TEST_F(LearnerTest, AFindingWaitsForTheArchitecturesOfNodes) {
+TEST_F(LearnerTest, NothingCountsBeforeTheArchitecturesOfNodesAreKnown) {
   api_.CreateJson(
       kube::kNodes,
       {{"apiVersion", "v1"},
@@ -323,11 +323,21 @@ TEST_F(LearnerTest, AFindingWaitsForTheArchitecturesOfNodes) {
   const std::string digest = PutApp(kAmd64);
   api_.FailNext(kube::Error::Unavailable("down"), "/nodes", 1);
   Fail(FailureOf("team-a", "u1"));
+  EXPECT_THAT(Findings(), IsEmpty());
+  Fail(FailureOf("team-a", "u1"));
   EXPECT_EQ(Findings().size(), 1U);
+  EXPECT_THAT(Wrong(digest, ""), ElementsAre("arm64"));
+  EXPECT_THAT(findings_.offered(), ElementsAre("arm64"));
+
+  // Those of an earlier term.
+  Stop();
+  findings_.Clear();
+  Start();
+  api_.FailNext(kube::Error::Unavailable("down"), "/nodes", 1);
+  Configure({{"execFormatErrorMonitor", {{"enabled", true}}}});
   EXPECT_THAT(Wrong(digest, ""), IsEmpty());
   clock_.Advance(1min);
   EXPECT_THAT(Wrong(digest, ""), ElementsAre("arm64"));
-  EXPECT_THAT(findings_.offered(), ElementsAre("arm64"));
 }
 
 TEST_F(LearnerTest, ANamespaceHasItsShare) {

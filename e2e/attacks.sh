@@ -69,6 +69,10 @@ attack "PodPlacementConfigs of many namespaces, gated by policy" \
   $flows 'GatingPoliciesFlow.ConfigsOfOtherNamespacesCostAPodNothing'
 attack "pods that say that they are an operand's, a DaemonSet's, or a mirror" \
   //scheduling-policies:target_test '*'
+attack "failures that nodes or tenants invent, to keep the pods of others from an architecture" \
+  //exec-format/learning:evidence_test '*'
+attack "images that do not run, of one tenant, beyond its share" \
+  //exec-format/learning:learner_test '*ANamespaceHasItsShare:*ImagesAreReadAtAPace'
 attack "members that report more than the CRDs allow" //fleet/e2e:crds_test '*'
 attack "tenants and members that fill every limit of a hub" //fleet/benchmark:full_budgets '*'
 attack "CEL of one tenant before that of others" //fleet/cel:cached_selectors_test '*'

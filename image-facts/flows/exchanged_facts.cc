@@ -54,16 +54,22 @@ TEST_F(ExchangedFactsFlow, WhatAnAdminImportsPlacesPods) {
                                        ? Ok()
                                        : Result<>(Error::Invalid(*done));
                           }};
+  const std::string later = Image("demo/s390x:1");
   Flow flow(scene(), "imported facts");
-  flow.Await(imports)
+  // Under the configuration of an earlier flow, what is imported would be dropped with it: the
+  // controller can only read this image with that of this one.
+  flow.Do(Create(MakePod("settled").Image(image_)))
+      .Await(Requires("settled", {"s390x"}))
+      .Await(IsStored(image_))
+      .Await(imports)
       .Await(IsPlaced(image))
       .Do(Create(MakePod("placed").Image(image)))
       .Await(Requires("placed", {"ppc64le"}))
       .Check(WasGated("placed", false))
       // The controller has it, too, and keeps it.
-      .Do(Create(MakePod("gated").Image(image_)))
+      .Do(Create(MakePod("gated").Image(later)))
       .Await(Requires("gated", {"s390x"}))
-      .Await(IsStored(image_))
+      .Await(IsStored(later))
       .Check(IsStored(image));
 
   Result<std::string> shown = Show(image);

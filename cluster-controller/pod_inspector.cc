@@ -52,6 +52,14 @@ PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
           .images = placement::ImagesOf(pod)};
 }
 
+PodInspector::Images PodInspector::Images::OfImage(const std::string& name,
+                                                   inspection::PodIdentity identity,
+                                                   std::string image) {
+  return {.pod = {identity.ns, name},
+          .identity = std::make_shared<const inspection::PodIdentity>(std::move(identity)),
+          .images = {{.reference = std::move(image), .always_pull = true}}};
+}
+
 void PodInspector::OnTurn(const std::function<void(const kube::ObjectKey&)>& wake) {
   memory_.OnTurn(wake);
   readers_.OnTurn(wake);

@@ -74,6 +74,10 @@ class PodInspector {
     kube::TimePoint deadline = kube::TimePoint::max();
 
     static Images Of(const kube::core::Pod& pod);
+    // One image, read as a pod with this identity would, by the registry's current digest. `name`:
+    // with a '/', which no pod has.
+    static Images OfImage(const std::string& name, inspection::PodIdentity identity,
+                          std::string image);
   };
 
   // Whether the key is that of a pod. Templates of other objects are inspected as pods whose names

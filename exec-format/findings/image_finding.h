@@ -52,8 +52,8 @@ class ImageFinding {
 std::string FindingName(std::string_view digest, std::string_view architecture,
                         std::string_view ns);
 
-// "the program /app is built for arm64", "the program /app needs x86-64-v3". In printable ASCII, as
-// the texts are of tenants.
+// "the program /app is built for arm64", "the program /app needs x86-64-v3". On one line: the texts
+// are of tenants.
 std::string Describe(const ImageFinding& finding);
 
 }  // namespace exec_format

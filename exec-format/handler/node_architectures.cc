@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "api/names.h"
+#include "exec-format/node_architecture.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 
@@ -20,9 +20,7 @@ kube::Async<std::string> NodeArchitectures::Read(std::string node) {
   for (const std::string& item : page->items) {
     kube::meta::PartialObject object;
     if (!kube::ParseMessage(item, object)) continue;
-    const auto& labels = object.metadata().labels();
-    auto label = labels.find(std::string(api::kArchLabel));
-    if (label != labels.end()) architecture = label->second;
+    architecture = ArchitectureOf(object);
   }
   if (!architecture.empty()) kept_.Put(node, Kept{architecture, clock_.Now() + kNodeLifetime});
   co_return architecture;

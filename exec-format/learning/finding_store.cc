@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "api/architecture.h"
-#include "api/names.h"
 #include "api/owned_by_config.h"
 #include "exec-format/findings/finding_limits.h"
+#include "exec-format/node_architecture.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
@@ -36,16 +36,6 @@ std::chrono::sys_seconds Now(const kube::Clock& clock) {
   return std::chrono::floor<std::chrono::seconds>(clock.WallNow());
 }
 
-// Metadata may be large.
-void Trim(ImageFinding& finding) {
-  kube::meta::ObjectMeta kept;
-  kept.set_name(finding.metadata().name());
-  kept.set_namespace_(finding.metadata().namespace_());
-  kept.set_uid(finding.metadata().uid());
-  kept.set_resource_version(finding.metadata().resource_version());
-  *finding.mutable_metadata() = std::move(kept);
-}
-
 }  // namespace
 
 FindingStore::FindingStore(std::string ns, kube::Client& client, kube::Clock& clock,
@@ -56,7 +46,7 @@ FindingStore::FindingStore(std::string ns, kube::Client& client, kube::Clock& cl
       clock_(clock),
       in_force_(in_force),
       metrics_(metrics),
-      objects_(client, clock, {.ns = std::move(ns), .trim = Trim, .max_objects = kMaxObjects}),
+      objects_(client, clock, {.ns = std::move(ns), .max_objects = kMaxObjects}),
       due_(clock, [this] { changed_.NotifyAll(); }) {
   objects_.OnEvent([this](kube::EventType type, const ImageFinding& finding) {
     if (type == kube::EventType::kDeleted) {
@@ -137,10 +127,9 @@ Async<> FindingStore::ReadNodes() {
     for (const std::string& item : page->items) {
       kube::meta::PartialObject node;
       if (!kube::ParseMessage(item, node)) continue;
-      const auto& labels = node.metadata().labels();
-      auto label = labels.find(std::string(api::kArchLabel));
-      if (label != labels.end() && offered.size() < placement::kMaxArchitectures)
-        offered.insert(label->second);
+      std::string architecture = ArchitectureOf(node);
+      if (!architecture.empty() && offered.size() < placement::kMaxArchitectures)
+        offered.insert(std::move(architecture));
     }
   }
   in_force_.SetOffered(std::move(offered));
@@ -166,8 +155,6 @@ Async<bool> FindingStore::Save(ImageFinding finding) {
   if (std::optional<ImageFinding> known = objects_.Get(ObjectKey{ns_, name})) {
     if (known->ignored || known->seen + kFindingRefresh > finding.seen) co_return false;
     known->seen = finding.seen;
-    if (!owner_.empty())
-      *known->mutable_metadata()->add_owner_references() = api::OwnedByConfig(owner_);
     Result<> written = co_await kube::Replace(client_, *known);
     // It was changed or deleted just now.
     if (!written && !IsConflict(written) && !IsNotFound(written))

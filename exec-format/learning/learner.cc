@@ -27,14 +27,7 @@ namespace {
 
 constexpr size_t kShownImage = 256;
 
-// No pod has the name.
 constexpr char kLookName[] = "image-findings/look";
-
-PodInspector::Images ImagesOf(std::string image, inspection::PodIdentity identity) {
-  return {.pod = {identity.ns, kLookName},
-          .identity = std::make_shared<const inspection::PodIdentity>(std::move(identity)),
-          .images = {{.reference = std::move(image), .always_pull = true}}};
-}
 
 FileQuestion QuestionOf(const Look& look) {
   FileQuestion question;
@@ -111,7 +104,7 @@ void Learner::OnFailure(Failure failure, const std::string& architecture) {
                                    .uid = container.uid,
                                    .account = container.account,
                                    .pull_secrets = container.pull_secrets};
-  Push({.images = ImagesOf(container.image, std::move(identity)),
+  Push({.images = PodInspector::Images::OfImage(kLookName, std::move(identity), container.image),
         .architectures = {architecture},
         .failure = std::move(failure)});
 }
@@ -129,8 +122,9 @@ void Learner::OnInspected(const ImageRequest& request, const inspection::Inspect
   }
   // With one architecture, there is no other one to be placed on.
   if (architectures.size() < 2) return;
-  const bool is_queued = Push(
-      {.images = ImagesOf(request.image, *request.pod), .architectures = std::move(architectures)});
+  const bool is_queued =
+      Push({.images = PodInspector::Images::OfImage(kLookName, *request.pod, request.image),
+            .architectures = std::move(architectures)});
   // Until its look has ended.
   if (is_queued) looked_at_.Put(image.digest, clock_.Now() + kLookAgainAfter);
 }

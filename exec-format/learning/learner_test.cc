@@ -296,10 +296,16 @@ TEST_F(LearnerTest, AFindingThatIsSeenAgainCountsLonger) {
   clock_.Advance(kFindingRefresh / 2);
   Fail(FailureOf("team-a", "u1"));
   EXPECT_EQ(api_.List<ImageFinding>().front().seen, first) << "not at each failure";
+  ImageFinding labelled = api_.List<ImageFinding>().front();
+  (*labelled.mutable_metadata()->mutable_labels())["team"] = "images";
+  api_.Update(labelled);
+  kube::Drain(io_);
   clock_.Advance(kFindingRefresh);
   Fail(FailureOf("team-a", "u1"));
   EXPECT_GT(api_.List<ImageFinding>().front().seen, first + kFindingRefresh);
   EXPECT_EQ(api_.List<ImageFinding>().front().metadata().owner_references_size(), 1);
+  EXPECT_EQ(api_.List<ImageFinding>().front().metadata().labels().at("team"), "images")
+      << "an administrator's";
 }
 
 TEST_F(LearnerTest, ATermBeginsWithWhatIsStored) {

@@ -25,7 +25,7 @@ using kube::Result;
 // More are learned again, after the lifetime of a tag.
 constexpr size_t kMaxEarly = 4'096;
 
-// The request of a pod that may use the fact. No pod has the name.
+// The request of a pod that may use the fact.
 PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
   ScopeParts scope = PartsOf(item.scope);
   inspection::PodIdentity identity{.ns = IsOfSomePods(item.scope) ? std::move(scope.ns) : item.ns,
@@ -33,9 +33,7 @@ PodInspector::Images ImagesOf(const RefreshPlan::Item& item) {
                                    .uid = "",
                                    .account = std::move(scope.account),
                                    .pull_secrets = std::move(scope.pull_secrets)};
-  return {.pod = {identity.ns, "image-facts/refresh"},
-          .identity = std::make_shared<const inspection::PodIdentity>(std::move(identity)),
-          .images = {{.reference = item.image, .always_pull = true}}};
+  return PodInspector::Images::OfImage("image-facts/refresh", std::move(identity), item.image);
 }
 
 }  // namespace

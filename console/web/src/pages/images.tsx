@@ -23,20 +23,22 @@ function Platforms({ image }: { image: Image }) {
   return <Chips names={image.platforms} />;
 }
 
+const NAME_COLUMN: Column<{ image: string; digest: string }> = {
+  id: "image",
+  title: "Image",
+  text: (one) => one.image,
+  render: (one) => (
+    <>
+      <span class="image-name">{one.image}</span>
+      <span class="digest muted" title={one.digest}>
+        {one.digest}
+      </span>
+    </>
+  ),
+};
+
 const COLUMNS: Column<Image>[] = [
-  {
-    id: "image",
-    title: "Image",
-    text: (one) => one.image,
-    render: (one) => (
-      <>
-        <span class="image-name">{one.image}</span>
-        <span class="digest muted" title={one.digest}>
-          {one.digest}
-        </span>
-      </>
-    ),
-  },
+  NAME_COLUMN,
   {
     id: "platforms",
     title: "Platforms",
@@ -62,19 +64,7 @@ const COLUMNS: Column<Image>[] = [
 ];
 
 const FINDING_COLUMNS: Column<ImageFinding>[] = [
-  {
-    id: "image",
-    title: "Image",
-    text: (one) => one.image,
-    render: (one) => (
-      <>
-        <span class="image-name">{one.image}</span>
-        <span class="digest muted" title={one.digest}>
-          {one.digest}
-        </span>
-      </>
-    ),
-  },
+  NAME_COLUMN,
   {
     id: "architecture",
     title: "Not on",

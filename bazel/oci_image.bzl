@@ -12,6 +12,7 @@ def oci_image(
         repository,
         ca_certificates = False,
         go_programs = {},
+        compiled_in = {},
         visibility = None):
     """Makes the image of the architecture that is built for, and an index of all architectures.
 
@@ -27,6 +28,8 @@ def oci_image(
       ca_certificates: adds the public certificate authorities, which public registries need.
       go_programs: programs that the binary starts: placement_go_program (go.bzl) as
         "//package:name" -> name in the image, where they are beside the binary.
+      compiled_in: packages whose modules.json and licenses.txt say what is compiled into the
+        binary beside Debian's packages -> name of the folder with the texts in the image.
       visibility: of the targets.
     """
     archive, reference, sbom = name + ".tar", name + ".ref", name + ".spdx.json"
@@ -35,6 +38,7 @@ def oci_image(
     arguments = [
         "python3 $(location //bazel/images:oci_image.py)",
         "--binary=$(location {})".format(binary),
+        "--license=$(location //:LICENSE)",
         "--linked-packages=$(location {})".format(linked),
         "--version-file=$(location //:VERSION)",
         "--repository={}".format(repository),
@@ -50,11 +54,18 @@ def oci_image(
         locations = ["$(location {})".format(file) for file in files]
         arguments.append("--go-program=" + "=".join([name_in_image] + locations))
         go_files += files
+    compiled_in_files = []
+    for package, name_in_image in compiled_in.items():
+        files = [package + ":modules.json", package + ":licenses.txt"]
+        locations = ["$(location {})".format(file) for file in files]
+        arguments.append("--compiled-in=" + "=".join([name_in_image] + locations))
+        compiled_in_files += files
 
     root_files, root_argument = cross_root()
     native.genrule(
         name = name,
-        srcs = [binary, linked, "//:VERSION"] + go_files + root_files,
+        srcs = [binary, linked, "//:LICENSE", "//:VERSION"] + go_files +
+               compiled_in_files + root_files,
         outs = [archive, reference, sbom],
         cmd = " ".join(arguments) + root_argument,
         tools = ["//bazel/images:modules", "//bazel/images:oci_image.py"],

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import tarfile
+import urllib.parse
 
 # As `go mod vendor` keeps them.
 LEGAL = re.compile(r"(LICEN[CS]E|NOTICE|COPYING|COPYRIGHT|PATENTS|AUTHORS)", re.IGNORECASE)
@@ -82,7 +83,8 @@ def main():
     if without:
         raise SystemExit(f"modules without a licence: {', '.join(without)}")
     with open(args.modules, "w", encoding="utf-8") as out:
-        json.dump([{"name": name, "version": version, "license": license_of(legal[name])}
+        json.dump([{"name": name, "version": version, "license": license_of(legal[name]),
+                    "purl": f"pkg:golang/{name}@{urllib.parse.quote(version, safe='')}"}
                    for name, version in sorted(modules)], out, indent=1)
         out.write("\n")
     with open(args.licenses, "w", encoding="utf-8") as out:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packs a program, the shared libraries that it loads and the programs in Go that it starts as an
-OCI image archive, and writes what is in it as an SPDX document.
+"""Packs a program, the shared libraries that it loads, the programs in Go that it starts, and the
+licence texts of all of these as an OCI image archive, and writes what is in it as an SPDX document.
 
 Equal input gives equal bytes. `kind load image-archive`, `podman load`, `ctr images import` and
 skopeo (`oci-archive:FILE`) read the archive. A third file has the parts of the image's reference:
@@ -13,6 +13,7 @@ import json
 import os
 
 import elf
+import licenses
 import oci_layout
 import sbom
 
@@ -33,6 +34,7 @@ def main():
     parser.add_argument("--root", default="/", help="the folder that has the shared libraries")
     parser.add_argument("--repository", required=True, help="image name without host and tag")
     parser.add_argument("--version-file", required=True)
+    parser.add_argument("--license", required=True, help="the text of the program's own licence")
     parser.add_argument("--linked-packages", required=True,
                         help="file with the Debian packages that are compiled in, one a line")
     parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH_IN_IMAGE")
@@ -41,6 +43,8 @@ def main():
     parser.add_argument("--go-program", action="append", default=[],
                         help="NAME=PROGRAM=MODULES=LICENSES: a program, its name in the image, and "
                              "what go_modules.py wrote")
+    parser.add_argument("--compiled-in", action="append", default=[],
+                        help="NAME=MODULES=LICENSES: the same of what is compiled into the binary")
     parser.add_argument("--archive", required=True)
     parser.add_argument("--reference", required=True)
     parser.add_argument("--sbom", required=True)
@@ -61,13 +65,22 @@ def main():
     libraries[loader.lstrip("/")] = os.path.join(args.root, loader.lstrip("/"))
     files = {pair.partition("=")[2].lstrip("/"): pair.partition("=")[0] for pair in args.file}
 
-    programs, modules = {program: args.binary}, []
+    programs, modules, lists = {program: args.binary}, [], list(args.compiled_in)
     for parts in args.go_program:
-        name, file, modules_file, licenses = parts.split("=")
+        name, file, rest = parts.split("=", 2)
         programs[name] = file
-        files[f"usr/share/doc/{name}/copyright"] = licenses
+        lists.append(f"{name}={rest}")
+    for parts in lists:
+        name, modules_file, texts = parts.split("=")
+        files[f"usr/share/doc/{name}/copyright"] = texts
         with open(modules_file, encoding="utf-8") as text:
             modules += json.load(text)
+
+    database = sbom.PackageDatabase(args.root)
+    kinds = sbom.relationships_of(database, libraries.values(), args.package, linked)
+    packages = database.packages(kinds)
+    files |= licenses.texts_of(packages)
+    files[f"usr/share/doc/{program}/LICENSE"] = args.license
 
     layer, compressed = oci_layout.layer_of({
         **{name: (file, 0o755) for name, file in programs.items()},
@@ -101,12 +114,7 @@ def main():
                                [machine.architecture])
     document = sbom.document(
         sbom.Image(args.repository, version, machine.architecture, digest),
-        sbom.PackageDatabase(args.root),
-        libraries=libraries.values(),
-        contained=args.package,
-        linked=linked,
-        modules=modules,
-    )
+        kinds, packages, modules)
     with open(args.sbom, "w", encoding="utf-8") as out:
         out.write(document)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The SPDX 2.3 document of an image: the program, the Debian packages that its shared libraries and
-the code that is compiled into it come from, and the Go modules of the programs that it starts.
+the code that is compiled into it come from, and modules of other languages that are in it.
 """
 
 import dataclasses
@@ -45,7 +45,8 @@ class Package:
     architecture: str
     homepage: str
     license: str
-    copyright_file: str
+    copyright_file: str  # where Debian has the texts: /usr/share/doc/PACKAGE/copyright
+    copyright_source: str  # the same file here
 
 
 class PackageDatabase:
@@ -91,24 +92,31 @@ class PackageDatabase:
                 break
             for line in self._query(root, "--show", f"--showformat={form}\\n", *missing):
                 fields = line.split("\t")
-                copyright_file = f"usr/share/doc/{fields[0]}/copyright"
+                name = f"/usr/share/doc/{fields[0]}/copyright"
+                source = copyright_source(name, root)
                 # For a package that is installed for several architectures, the first one counts.
                 found.setdefault(fields[0], Package(
-                    *fields, license=license_of(os.path.join(root, copyright_file)),
-                    copyright_file="/" + copyright_file))
+                    *fields, license=license_of(source), copyright_file=name,
+                    copyright_source=source))
         missing = set(names) - set(found)
         if missing:
             raise SystemExit(f"Debian packages are not installed: {', '.join(sorted(missing))}")
         return [found[name] for name in sorted(found)]
 
 
+def copyright_source(name, root):
+    """The file `name` below `root`, or of this machine: it may be a link to another package."""
+    for folder in (root, "/"):
+        file = os.path.join(folder, name.lstrip("/"))
+        if os.path.isfile(file):
+            return file
+    raise SystemExit(f"{name} is not installed")
+
+
 def license_of(copyright_file):
     """The licence of most files, by a debian/copyright that machines can read."""
-    try:
-        with open(copyright_file, encoding="utf-8") as text:
-            contents = text.read()
-    except OSError:
-        return UNKNOWN
+    with open(copyright_file, encoding="utf-8") as text:
+        contents = text.read()
     for paragraph in re.split(r"\n\s*\n", contents):
         if re.search(r"^Files:\s*\*\s*$", paragraph, re.MULTILINE):
             found = re.search(r"^License:\s*(\S+)\s*$", paragraph, re.MULTILINE)
@@ -139,8 +147,7 @@ def _as_spdx(package):
                       f"{package.source_version}",
         "licenseConcluded": UNKNOWN,
         "licenseDeclared": package.license,
-        "licenseComments": f"The licences of all files are in {package.copyright_file} of the "
-                           "package.",
+        "licenseComments": f"The licences of all files are in {package.copyright_file}.",
         "copyrightText": UNKNOWN,
         "externalRefs": [{
             "referenceCategory": "PACKAGE-MANAGER",
@@ -165,8 +172,7 @@ def _module_as_spdx(module):
         "externalRefs": [{
             "referenceCategory": "PACKAGE-MANAGER",
             "referenceType": "purl",
-            "referenceLocator": f"pkg:golang/{module['name']}@"
-                                f"{urllib.parse.quote(module['version'], safe='')}",
+            "referenceLocator": module["purl"],
         }],
     }
 
@@ -175,20 +181,26 @@ def _module_id(module):
     return _id("Module-" + module["name"])
 
 
-def document(image, database, libraries, contained, linked, modules=()):
-    """The document as JSON text, equal for equal input.
+def relationships_of(database, libraries, contained, linked):
+    """{name of a package: relationship of the image to it}.
 
     `libraries` are files in the image; `contained` are names of packages that other files of the
     image come from; `linked` those of packages with static archives or headers that are compiled
-    into the program; `modules` the Go modules in other programs of the image (go_modules.py).
+    into the program.
     """
-    # Package name -> relationship of the image to it.
-    kinds = {
+    return {
         **{name: "CONTAINS" for name in contained},
         **{name: "STATIC_LINK" for name in linked},
         **{name: "DYNAMIC_LINK" for name in database.owners(libraries).values()},
     }
 
+
+def document(image, kinds, packages, modules=()):
+    """The document as JSON text, equal for equal input.
+
+    `kinds` is of relationships_of(), `packages` are those that it names; `modules` are in other
+    programs of the image, or compiled in: "name", "version", "license", "purl".
+    """
     program = image.repository.rsplit("/", 1)[-1]
     own = {
         "SPDXID": _id("Image-" + program),
@@ -212,7 +224,7 @@ def document(image, database, libraries, contained, linked, modules=()):
                                 f"?arch={image.architecture}&tag={image.version}",
         }],
     }
-    packages = [own] + [_as_spdx(package) for package in database.packages(kinds)]
+    packages = [own] + [_as_spdx(package) for package in packages]
     packages += [_module_as_spdx(module) for module in modules]
     relationships = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     for name, kind in sorted(kinds.items()):

@@ -84,6 +84,15 @@ class Sbom(unittest.TestCase):
             wanted.update(found)
         self.assertEqual(self.related("DYNAMIC_LINK"), wanted)
 
+    def test_the_image_has_the_licences_of_every_package(self):
+        files = self.image_files()
+        self.assertIn("usr/share/doc/webhook/LICENSE", files)
+        for package in self.document["packages"]:
+            if package["name"] != "pod-placement/webhook":
+                self.assertIn(f"usr/share/doc/{package['name']}/copyright", files)
+        # libstdc++'s text refers to it.
+        self.assertIn("usr/share/common-licenses/GPL-3", files)
+
     def test_names_what_is_compiled_in(self):
         self.assertLessEqual({"libboost1.81-dev", "libgoogle-glog-dev", "libgflags-dev"},
                              self.related("STATIC_LINK"))
@@ -101,8 +110,7 @@ class Sbom(unittest.TestCase):
         with open("fleet/cel/evaluator/evaluator.modules.json", encoding="utf-8") as text:
             modules = json.load(text)
         document = json.loads(sbom.document(
-            sbom.Image("pod-placement/x", "1", "amd64", "sha256:0"), sbom.PackageDatabase("/"),
-            libraries=[], contained=[], linked=[], modules=modules))
+            sbom.Image("pod-placement/x", "1", "amd64", "sha256:0"), {}, [], modules))
         packages = {package["name"]: package for package in document["packages"]}
         self.assertLess(20, len(modules))
         self.assertEqual(packages["github.com/google/cel-go"]["licenseDeclared"], "Apache-2.0")

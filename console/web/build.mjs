@@ -32,14 +32,31 @@ function copySources() {
   symlinkSync(packages, join(work, "node_modules"));
 }
 
-function licenses() {
-  const parts = ["preact", "uplot"].map((name) => {
+// The packages whose code is in app.js and app.css.
+function bundled() {
+  return ["preact", "uplot"].map((name) => {
     const folder = join(packages, name);
     const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    const text = readFileSync(join(folder, "LICENSE"), "utf8").trim();
-    return `${name} ${version} (${license})\n\n${text}\n`;
+    return { name, version, license, text: readFileSync(join(folder, "LICENSE"), "utf8").trim() };
   });
+}
+
+function licenses() {
+  const parts = bundled().map(
+    ({ name, version, license, text }) => `${name} ${version} (${license})\n\n${text}\n`,
+  );
   return `app.js and app.css contain parts of:\n\n${parts.join(`\n${"-".repeat(72)}\n\n`)}`;
+}
+
+// For the SBOM of the image, as bazel/images/go_modules.py writes those of Go programs.
+function modules() {
+  const found = bundled().map(({ name, version, license }) => ({
+    license,
+    name,
+    purl: `pkg:npm/${encodeURIComponent(name)}@${version}`,
+    version,
+  }));
+  return `${JSON.stringify(found, null, 1)}\n`;
 }
 
 function bundle(options) {
@@ -79,6 +96,7 @@ function makePage() {
   for (const name of ["index.html", "favicon.svg"])
     writeFileSync(join(out, name), readFileSync(join(source, "src", name)));
   writeFileSync(join(out, "licenses.txt"), licenses());
+  writeFileSync(join(out, "modules.json"), modules());
 }
 
 function test() {

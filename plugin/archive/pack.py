@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Packs kubectl-placement with its shared libraries, their loader and the licence texts of all of
-them as a tar.gz, which runs wherever it is unpacked. Debian has BoringSSL and simdjson as shared libraries alone, so the program
-cannot be linked statically. Equal input gives equal bytes."""
+them as a tar.gz, which runs wherever it is unpacked. Debian has BoringSSL and simdjson as shared
+libraries alone, so the program cannot be linked statically. Equal input gives equal bytes."""
 
 import argparse
 import os

@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# build.sh [ARCHITECTURE...] - builds the images of all programs for the native architecture and
-# these (all by default) into images/, and an index of each program. PROGRAMS="webhook ..." limits
-# it to those programs, named by their packages.
+# build.sh [ARCHITECTURE...] - builds the images of all programs for the native architecture, amd64,
+# and these (all by default) into images/, and an index of each program. PROGRAMS="webhook ..."
+# limits it to those programs, named by their packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-all="cluster-controller console exec-format/monitor operator shard webhook fleet/hub fleet/agent"
-read -r -a programs <<<"${PROGRAMS:-$all}"
-if [[ $# -eq 0 ]]; then set -- arm64 ppc64le s390x; fi
+# shellcheck source=programs.sh
+. bazel/images/programs.sh
+
+read -r -a programs <<<"${PROGRAMS:-$(all_programs)}"
 
 say() { printf '\n=== %s\n' "$*"; }
 
+mapfile -t others < <(other_architectures "$@")
 say "native images"
 bazel build "${programs[@]/%/:image}"
-for architecture; do
+for architecture in "${others[@]}"; do
   say "images for $architecture"
   # Bazel does not notice that the folder was deleted.
   third_party/cross/sysroot.sh "$architecture"
@@ -25,7 +27,7 @@ for program in "${programs[@]}"; do
   image=${program//\//-}
   rm -rf "images/$image"
   mkdir "images/$image"
-  for architecture; do
+  for architecture in "${others[@]}"; do
     for ending in tar spdx.json; do
       install -m 644 "bazel-out/$architecture-opt/bin/$program/image.$ending" \
         "images/$image/$architecture.$ending"

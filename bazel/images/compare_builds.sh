@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# compare_builds.sh [PROGRAM [ARCHITECTURE]] - builds the image of PROGRAM (webhook) a second time,
-# in another folder and without any cache, and compares the two digests. With OBJECTS=cached, only
-# linking and packing are repeated.
+# compare_builds.sh [PROGRAM|all [ARCHITECTURE...]] - builds the image of PROGRAM (webhook), or of
+# all programs, a second time, in another folder and without any cache, and compares the digests; for
+# amd64, or for these architectures. With OBJECTS=cached, only linking and packing are repeated.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-program=${1:-webhook}
-options=()
-folder=k8-opt
-if [[ -n ${2:-} ]]; then
-  options=(--config="$2")
-  folder=$2-opt
-fi
+# shellcheck source=programs.sh
+. bazel/images/programs.sh
+
+programs=("${1:-webhook}")
+[[ ${programs[0]} != all ]] || read -r -a programs <<<"$(all_programs)"
+architectures=("${@:2}")
+[[ ${#architectures[@]} -gt 0 ]] || architectures=(amd64)
 
 uncached=(--disk_cache=)
 if [[ ${OBJECTS:-} == cached ]]; then
@@ -27,16 +27,32 @@ stop() {
   rm -rf "$output"
 }
 trap stop EXIT
-
-digest() { sed -n 's/^DIGEST=//p' "$1/bazel-out/$folder/bin/$program/image.ref"; }
-
-bazel build "${options[@]}" "//$program:image"
-first=$(digest "$(bazel info execution_root 2>/dev/null)")
 again=(bazel --output_base="$output")
-"${again[@]}" build "${options[@]}" "${uncached[@]}" --symlink_prefix=/ "//$program:image"
-second=$(digest "$("${again[@]}" info execution_root 2>/dev/null)")
-printf 'first build:  %s\nsecond build: %s\n' "$first" "$second"
-[[ -n $first && $first == "$second" ]] || {
-  echo "the builds differ" >&2
+
+digest() { sed -n 's/^DIGEST=//p' "$1/image.ref"; }
+
+differences=0
+for architecture in "${architectures[@]}"; do
+  options=(--config="$architecture")
+  folder=bazel-out/$architecture-opt/bin
+  if [[ $architecture == amd64 ]]; then
+    options=()
+    folder=bazel-out/k8-opt/bin
+  fi
+  targets=("${programs[@]/%/:image}")
+  bazel build "${options[@]}" "${targets[@]}"
+  "${again[@]}" build "${options[@]}" "${uncached[@]}" --symlink_prefix=/ "${targets[@]}"
+  here=$(bazel info execution_root 2>/dev/null)
+  there=$("${again[@]}" info execution_root 2>/dev/null)
+  for program in "${programs[@]}"; do
+    first=$(digest "$here/$folder/$program")
+    second=$(digest "$there/$folder/$program")
+    printf '%s %s\n  first build:  %s\n  second build: %s\n' "$program" "$architecture" "$first" \
+      "$second"
+    [[ -n $first && $first == "$second" ]] || differences=$((differences + 1))
+  done
+done
+if ((differences > 0)); then
+  echo "$differences of the images differ" >&2
   exit 1
-}
+fi

@@ -24,7 +24,10 @@ it, and so does CI; bazel/lint_test.py tests the checks.
 - Flags: a flag that has a row in a table of a Markdown file is one of a program.
 - Runbooks: an alert links to its page by a whole URL, and the reasons that a page about shards
   explains are those of docs/reference.md.
-- Files: each names its licence and has at most 800 lines.
+- Files: each names its licence, YAML too, and has at most 800 lines.
+- Versions: the oldest and the newest version of Kubernetes are the same in docs/versions.md, in
+  charts and OLM's bundle, in the tests and in README.md; SUPPORT.md has the dates of the releases
+  in CHANGELOG.md.
 - Invariants: every number that is cited (I1, I2, ...) is defined in the table of CONTRIBUTING.md.
 """
 
@@ -36,15 +39,30 @@ import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 SOURCES = (".cc", ".h", ".proto", ".bzl", ".bazel", ".BUILD", ".py", ".sh", ".go", ".c")
-WIDTH_LIMITED = SOURCES + ("Makefile", "WORKSPACE")
+YAML = (".yaml", ".yml")
+WIDTH_LIMITED = SOURCES + ("Makefile", "WORKSPACE", "CODEOWNERS")
 FORMATTED = (".cc", ".h", ".c")
-CITING = SOURCES + (".md", ".yaml", ".svg")
-CITED_ENDINGS = ("h", "cc", "go", "py", "sh", "yaml", "md", "bzl", "proto", "svg")
+CITING = SOURCES + YAML + (".md", ".svg")
+CITED_ENDINGS = ("h", "cc", "go", "py", "sh", "yaml", "yml", "md", "bzl", "proto", "svg")
 NOT_HERE = {"docs/hosts.md"}  # containerd's
 CLANG_FORMAT = "clang-format"
 CLANG_FORMAT_VERSION = 14
 MAX_COLUMNS = 100
 MAX_LINES = 800
+
+# Who says which version of Kubernetes is the oldest or the newest: row of docs/versions.md, file,
+# pattern.
+KUBERNETES_VERSIONS = (
+    ("oldest", "README.md", r"^\| Kubernetes \| ([\d.]+) or later"),
+    ("oldest", "docs/fleet.md", r"Kubernetes ([\d.]+) or later"),
+    ("oldest", "operator/helm/chart/Chart.yaml", r'^kubeVersion: ">=([\d.]+)\.0-0"$'),
+    ("oldest", "fleet/helm/agent/Chart.yaml", r'^kubeVersion: ">=([\d.]+)\.0-0"$'),
+    ("oldest", "fleet/helm/hub/Chart.yaml", r'^kubeVersion: ">=([\d.]+)\.0-0"$'),
+    ("oldest", "operator/olm/csv.yaml", r"^ *minKubeVersion: ([\d.]+)\.0$"),
+    ("newest", "README.md", r"^\| Kubernetes \|.*Tested with (\d[\d.]*\d)"),
+    ("newest", "e2e/cluster/env.sh", r"\bKUBERNETES_VERSION=\S*v(\d[\d.]*\d)"),
+    ("newest", "e2e/cluster/k8s/go.mod", r"^\s*k8s\.io/kubernetes v(\S+)$"),
+)
 
 # Which top-level folders a folder's code may include from, besides itself.
 ALLOWED = {
@@ -163,7 +181,7 @@ def read_build_file(path, package):
 def walk(root, endings):
     """The paths, relative to `root`, of all files whose names end with one of `endings`."""
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(f for f in folders if not f.startswith((".git", "bazel-")))
+        folders[:] = sorted(f for f in folders if f != ".git" and not f.startswith("bazel-"))
         for file in sorted(files):
             if file.endswith(endings):
                 yield os.path.relpath(os.path.join(folder, file), root)
@@ -250,11 +268,11 @@ def check_folder_cycles(root, findings):
 
 
 def check_files(root, findings):
-    for path in walk(root, SOURCES):
+    for path in walk(root, SOURCES + YAML):
         lines = read_lines(root, path)
         if lines and not any("SPDX-License-Identifier: Apache-2.0" in line for line in lines[:3]):
             findings.append(f"{path}: no SPDX-License-Identifier in the first lines")
-        if len(lines) > MAX_LINES:
+        if len(lines) > MAX_LINES and path.endswith(SOURCES):
             findings.append(f"{path}: {len(lines)} lines, more than {MAX_LINES}")
 
 
@@ -385,6 +403,38 @@ def check_runbooks(root, findings):
             for reason in re.findall(r"`(\w+)`", explained[1]) if explained else ():
                 if reason not in reasons:
                     findings.append(f"{path}:{number}: {reference} has no reason {reason}")
+
+
+def check_kubernetes_versions(root, findings):
+    page = "docs/versions.md"
+    if not os.path.exists(os.path.join(root, page)):
+        return
+    promised = dict(re.findall(r"^\| (oldest|newest) \| ([\d.]+) \|",
+                               "\n".join(read_lines(root, page)), re.M))
+    for row, path, pattern in KUBERNETES_VERSIONS:
+        found = re.search(pattern, "\n".join(read_lines(root, path)), re.M)
+        says = found[1] if found else None
+        if says != promised.get(row):
+            findings.append(f"{path}: the {row} version of Kubernetes is {says}, and in {page} "
+                            f"{promised.get(row)}")
+
+
+def check_supported_versions(root, findings):
+    if not os.path.exists(os.path.join(root, "SUPPORT.md")):
+        return
+    rows = dict(re.findall(r"^\| (\d+\.\d+) \| ([^|]*?) \|",
+                           "\n".join(read_lines(root, "SUPPORT.md")), re.M))
+    released = {}
+    for line in read_lines(root, "CHANGELOG.md"):
+        heading = re.match(r"## \[?(\d+\.\d+)\.0\]? - ([\d-]+)$", line)
+        if heading:
+            released[heading[1]] = heading[2]
+    own = read_lines(root, "VERSION")[0].rpartition(".")[0]
+    for version in sorted({own, *released}):
+        date = released.get(version, "not yet")
+        if rows.get(version) != date:
+            findings.append(f"SUPPORT.md: says {rows.get(version)} about the release of {version}, "
+                            f"and CHANGELOG.md {date}")
 
 
 def raw_string_lines(lines):
@@ -533,6 +583,8 @@ CHECKS = (
     check_paths,
     check_flags,
     check_runbooks,
+    check_kubernetes_versions,
+    check_supported_versions,
     check_format,
     check_coroutines,
     check_error_references,

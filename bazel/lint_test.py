@@ -211,6 +211,36 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.findings(lint.check_runbooks),
                          ["docs/runbooks/ShardDown.md:2: docs/reference.md has no reason Gone"])
 
+    def test_finds_files_without_a_licence_in_the_folder_of_github(self):
+        self.add(".github/workflows/a.yml", "name: a\n")
+        self.add(".git/b.yml", "name: b\n")
+        self.assertEqual(self.findings(lint.check_files), [
+            ".github/workflows/a.yml: no SPDX-License-Identifier in the first lines"])
+
+    def test_finds_other_versions_of_kubernetes_than_the_promised_ones(self):
+        rows = (("oldest", "a.yaml", r"^kubeVersion: ([\d.]+)$"),
+                ("newest", "b.sh", r"^VERSION=v([\d.]+)$"))
+        self.add("docs/versions.md", "| oldest | 1.30 | x |\n| newest | 1.36.3 | x |\n")
+        self.add("a.yaml", "kubeVersion: 1.30\n")
+        self.add("b.sh", "VERSION=v1.36.3\n")
+        with mock.patch.object(lint, "KUBERNETES_VERSIONS", rows):
+            self.assertEqual(self.findings(lint.check_kubernetes_versions), [])
+            self.add("a.yaml", "kubeVersion: 1.31\n")
+            self.add("b.sh", "OTHER=v1.36.3\n")
+            self.assertEqual(self.findings(lint.check_kubernetes_versions), [
+                "a.yaml: the oldest version of Kubernetes is 1.31, and in docs/versions.md 1.30",
+                "b.sh: the newest version of Kubernetes is None, and in docs/versions.md 1.36.3"])
+
+    def test_finds_releases_without_a_date_of_their_support(self):
+        self.add("VERSION", "0.3.0\n")
+        self.add("CHANGELOG.md", "## Unreleased\n## 0.2.1 - 2026-02-01\n## 0.2.0 - 2026-01-01\n")
+        self.add("SUPPORT.md", "| 0.3 | not yet | x |\n| 0.2 | 2026-01-01 | x |\n| 0.1 | | |\n")
+        self.assertEqual(self.findings(lint.check_supported_versions), [])
+        self.add("SUPPORT.md", "| 0.2 | not yet | x |\n")
+        self.assertEqual(self.findings(lint.check_supported_versions), [
+            "SUPPORT.md: says not yet about the release of 0.2, and CHANGELOG.md 2026-01-01",
+            "SUPPORT.md: says None about the release of 0.3, and CHANGELOG.md not yet"])
+
     def test_finds_code_that_is_not_formatted(self):
         self.add("a.cc", "int  a;\nint b;\nint *  c;\n")
         found = self.findings(lint.check_format)

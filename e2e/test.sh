@@ -17,6 +17,8 @@
 #   rotation    after other parts: of the parts that fit into what is left of CI's time, the one
 #               whose last run is the longest ago (e2e/rotation.py), and then the next one
 #
+# --list prints the parts that `all` has, and runs none.
+#
 # FUZZ_SECONDS=N  seconds of fuzzing for each target (30)
 # SKIP_KIND=1     skips what needs a kind cluster. Without it, a machine that cannot run kind is a
 #                 failure.
@@ -358,6 +360,10 @@ is_due_again() {
 }
 
 main() {
+  if [[ ${1:-} == --list ]]; then
+    printf '%s\n' basic "${parts[@]}"
+    return
+  fi
   wanted=("${@:-basic}")
   [[ ${wanted[*]} != all ]] || wanted=(basic "${parts[@]}")
   local part

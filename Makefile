@@ -11,6 +11,11 @@
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
 #                      of //fleet/benchmark:fleet for bench-fleet
 # SOAK                 options of //e2e/soak, such as --seconds=600
+# VERSION, OUT         what `make release` makes, and the new folder for it
+# REGISTRY             where a release is pushed to, as host/path; its files name it
+# ARCHITECTURES        of a release, comma-separated (amd64,arm64,ppc64le,s390x)
+# KEY                  cosign's private key for `release-push`; its public key for `release-check`
+# RELEASE              more options of release/make_release.py, push.py or check.py
 # SECONDS, SEED        how long `make chaos` runs (180), and the seed of its faults (1)
 # SEEDS, REPLAY        how many plans `make sim` simulates (100), or a file with the one to repeat
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
@@ -23,6 +28,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images plugin test-arch reproduce
 .PHONY: unit fuzz down
+.PHONY: setup-release release release-push release-check test-release
 .PHONY: attacks sim sim-defects
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: test-neighbours test-long test-vm chaos chaos-page soak screenshots
@@ -62,6 +68,22 @@ images: setup-cross ## Build the images for amd64, arm64, ppc64le and s390x, for
 
 plugin: setup-cross ## Build kubectl-placement for amd64, arm64, ppc64le and s390x, into dist/
 	@plugin/archive/build.sh
+
+setup-release: setup-packages
+	@third_party/install.sh e2e/cluster/packages.txt
+	@$(CLUSTER)/build-tools.sh kubernetes kind kwok coredns helm cosign oras krew
+
+release: setup-cross ## Make the release VERSION in OUT: images, charts, bundles, plugin (an hour)
+	@release/make_release.py --version=$(VERSION) --out=$(OUT) \
+	  $(if $(REGISTRY),--registry=$(REGISTRY)) \
+	  $(if $(ARCHITECTURES),--architectures=$(ARCHITECTURES)) $(RELEASE)
+
+release-push: setup-release ## Push the release in OUT to its registry, and sign it with KEY
+	@release/with-tools.sh release/push.py $(OUT) $(if $(KEY),--key=$(KEY)) $(RELEASE)
+
+release-check: setup-release cluster ## Install the pushed release VERSION of REGISTRY in every way
+	@$(CLUSTER)/with-cluster.sh release/with-tools.sh release/check.py --registry=$(REGISTRY) \
+	  --version=$(VERSION) $(if $(KEY),--key=$(KEY)) $(RELEASE)
 
 test: setup ## Run the tests of every change: unit, integration, kind (30 minutes)
 	@e2e/test.sh $(PARTS)
@@ -111,6 +133,9 @@ test-long: setup ## Run flows on a real API server that wait for minutes
 
 test-kind: setup ## Run all flows that can run on kind
 	@e2e/test.sh kind
+
+test-release: setup setup-release ## Make, push, verify and install a release, on kind
+	@e2e/test.sh release
 
 test-upgrade: setup ## Upgrade a real older version on kind; builds the revision FROM
 	@e2e/install/test_upgrade.sh "$(FROM)"

@@ -8,6 +8,8 @@
 #   long        flows of the integration tier that wait for minutes
 #   install     every way to install operator and fleet on kind; the integration tier of the fleet
 #   neighbours  flows with other products, Kyverno and Karpenter, on the integration tier
+#   release     makes a release for amd64, pushes it to the registry on this machine, verifies it
+#               and installs it in every way, on kind
 #   vm          the monitor's BPF program with Debian's kernel, in a virtual machine
 #   fuzz        guided fuzzing of all parsers of untrusted bytes
 #   asan        unit tests and integration tier under AddressSanitizer and UBSan
@@ -33,10 +35,11 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-readonly parts=(asan tsan long fuzz neighbours chaos kind install vm)
+readonly parts=(asan tsan long fuzz neighbours chaos kind install release vm)
 # Their minutes on two cores, with the compilation of a large change. asan and tsan, which take
 # longer, are stopped at the deadline and go on in the next run: what they need to get further.
 readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kind=15 install=20
+  release=15
   vm=2)
 readonly ci_minutes=90
 # Of disk, for all tests under one sanitizer: half of it is in Bazel's cache, for the next run.
@@ -296,6 +299,18 @@ run_vm() {
   exec-format/monitor/kernel/vm/run.sh "$xml" || sum+=(--crashed "$xml")
 }
 
+run_release() {
+  use_control_plane
+  cluster_to_change "release" || return 0
+  local xml=$results/release.xml
+  sum+=(--xml "$xml")
+  e2e/cluster/build-tools.sh cosign oras krew || {
+    failed "the tools of a release cannot be built"
+    return 0
+  }
+  release/rehearse.sh "$xml" || sum+=(--crashed "$xml")
+}
+
 run_neighbours() {
   use_control_plane
   say "other products beside the operator"
@@ -323,7 +338,7 @@ run_rotation() {
   # The last minutes are for what a stopped part leaves running, and the sum.
   deadline=$((started + (ci_minutes - 5) * 60))
   local left=("${part_minutes[@]}") choice part first
-  [[ ${SKIP_KIND:-} != 1 ]] || leave_out kind install
+  [[ ${SKIP_KIND:-} != 1 ]] || leave_out kind install release
   if [[ $(free_gigabytes) -lt $sanitizer_gigabytes ]]; then
     say "rotation: without asan and tsan, which need $sanitizer_gigabytes GB of disk"
     leave_out asan tsan

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # compare_builds.sh [PROGRAM|all [ARCHITECTURE...]] - builds the image of PROGRAM (webhook), or of
-# all programs, a second time, in another folder and without any cache, and compares the digests; for
-# amd64, or for these architectures. With OBJECTS=cached, only linking and packing are repeated.
+# all programs, a second time, in another folder and without any cache, and compares the digests;
+# for amd64, or for these architectures. With OBJECTS=cached, only linking and packing are repeated.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -4,7 +4,8 @@
 # build-tools.sh [TOOL...] - builds tools of the clusters from Go modules: kubernetes, kind, kwok,
 # coredns, helm, distribution, health-checks; all of these by default. Prints the folder for
 # KUBEBUILDER_ASSETS. Does nothing if they exist. kustomize is a part of kubectl. Only by their
-# names, because they take long: kyverno, karpenter, products that run beside the operator in tests.
+# names, because they take long: kyverno, karpenter, products that run beside the operator in tests;
+# cosign, oras and krew, for releases.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -129,6 +130,21 @@ get_coredns() {
 
 get_helm() {
   build helm "$HELM_VERSION" 70 install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
+}
+
+# They sign and push releases.
+get_cosign() {
+  build cosign "$COSIGN_VERSION" 400 \
+    install_module "github.com/sigstore/cosign/v2/cmd/cosign@$COSIGN_VERSION"
+}
+
+get_oras() {
+  build oras "$ORAS_VERSION" 40 install_module "oras.land/oras/cmd/oras@$ORAS_VERSION"
+}
+
+# Installs plugins of kubectl, as users do.
+get_krew() {
+  build krew "$KREW_VERSION" 20 install_module "sigs.k8s.io/krew/cmd/krew@$KREW_VERSION"
 }
 
 # A registry for tests, where they find the control plane: they have no other folder of tools.

@@ -20,6 +20,9 @@ readonly COREDNS_VERSION=v1.14.2 # required by kubeadm of this Kubernetes versio
 readonly KIND_VERSION=v0.33.0
 readonly KWOK_VERSION=v0.8.0
 readonly HELM_VERSION=v3.22.0
+readonly COSIGN_VERSION=v2.6.5
+readonly ORAS_VERSION=v1.3.6
+readonly KREW_VERSION=v0.5.0
 
 # --- Paths
 readonly TOOLS=$POD_PLACEMENT_CACHE/tools

@@ -23,9 +23,8 @@ import sys
 import tarfile
 import tempfile
 
-import yaml
-
 import scene
+from bundle import as_list, objects_of_bundle
 from cluster import get, kubectl, objects, print_pods, run, wait_for, wait_for_none
 from overlay import image_of, write_overlay
 from results import run_flows
@@ -217,54 +216,13 @@ class Olm:
         with open(crd, "w", encoding="utf-8") as file:
             file.write(text.replace("- cppc", f"- {OLDER_SHORT_NAME}"))
 
-    def objects(self, version):
-        manifests = []
-        folder = f"{self.folders[version]}/manifests"
-        for name in sorted(os.listdir(folder)):
-            with open(f"{folder}/{name}", encoding="utf-8") as file:
-                manifests.append(yaml.safe_load(file))
-        csv = next(item for item in manifests if item["kind"] == "ClusterServiceVersion")
-        manifests.remove(csv)
-        for item in manifests:
-            if item["kind"] in ("Service", "ConfigMap", "NetworkPolicy", "PodDisruptionBudget",
-                                "Role", "RoleBinding"):
-                item["metadata"]["namespace"] = NAMESPACE
-        return manifests + self.objects_of_csv(csv, version)
-
-    def objects_of_csv(self, csv, version):
-        install = csv["spec"]["install"]["spec"]
-        rbac = "rbac.authorization.k8s.io"
-        accounts, result = set(), []
-        for field, role, scope in (("clusterPermissions", "ClusterRole", {}),
-                                   ("permissions", "Role", {"namespace": NAMESPACE})):
-            for entry in install[field]:
-                account = entry["serviceAccountName"]
-                accounts.add(account)
-                metadata = {"name": f"olm-{account}", **scope}
-                result += [
-                    {"apiVersion": f"{rbac}/v1", "kind": role, "metadata": metadata,
-                     "rules": entry["rules"]},
-                    {"apiVersion": f"{rbac}/v1", "kind": f"{role}Binding", "metadata": metadata,
-                     "roleRef": {"apiGroup": rbac, "kind": role, "name": metadata["name"]},
-                     "subjects": [{"kind": "ServiceAccount", "name": account,
-                                   "namespace": NAMESPACE}]}]
-        for account in sorted(accounts):
-            result.append({"apiVersion": "v1", "kind": "ServiceAccount",
-                           "metadata": {"name": account, "namespace": NAMESPACE}})
-        for deployment in install["deployments"]:
-            spec = deployment["spec"]
-            if version == "older" and self.versions.made:
-                spec["template"]["spec"]["containers"][0]["args"].append(OLDER_FLAG)
-            result.append({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec,
-                           "metadata": {"name": deployment["name"], "namespace": NAMESPACE,
-                                        "labels": deployment["label"]}})
-        template = "operatorframework.io/suggested-namespace-template"
-        return [json.loads(csv["metadata"]["annotations"][template])] + result
-
     def list_of(self, version):
-        objects = self.objects(version)
-        objects.sort(key=lambda item: item["kind"] != "Namespace")
-        return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
+        items = objects_of_bundle(self.folders[version], NAMESPACE)
+        if version == "older" and self.versions.made:
+            for item in items:
+                if item["kind"] == "Deployment":
+                    item["spec"]["template"]["spec"]["containers"][0]["args"].append(OLDER_FLAG)
+        return as_list(items)
 
     def install(self, version):
         kubectl("apply", "--server-side", "--force-conflicts", "--filename=-",

@@ -4,8 +4,9 @@
 
 What OLM creates itself goes into the ClusterServiceVersion: the Deployment and the permissions.
 OLM also creates the ServiceAccounts. The Namespace is a suggestion of the ClusterServiceVersion;
-the ResourceQuota is left out, as a bundle cannot have either. The rest is a file each. Equal input
-gives equal bytes.
+the ResourceQuota is left out, as a bundle cannot have either, and the NetworkPolicy, as OLM before
+OpenShift 4.20 does not install a bundle that has one. The rest is a file each. Equal input gives
+equal bytes.
 """
 
 import argparse
@@ -15,11 +16,11 @@ import archive
 import installation
 import kustomization
 import references
+import upgrade_graph
 import yaml_text
 
-PACKAGE = "multiarch-tuning-operator"
 IN_CSV = {"Deployment", "ServiceAccount"}
-NOT_IN_BUNDLE = {"Namespace", "ResourceQuota"}
+NOT_IN_BUNDLE = {"Namespace", "ResourceQuota", "NetworkPolicy"}
 DOCKERFILE = """\
 FROM scratch
 {labels}
@@ -64,7 +65,7 @@ def service_version(csv, objects, examples, version):
     own_permissions, own_keys = permissions(
         objects, own_namespace, "RoleBinding", pod["serviceAccountName"])
 
-    csv["metadata"]["name"] = f"{PACKAGE}.v{version}"
+    csv["metadata"]["name"] = upgrade_graph.bundle_name(version)
     csv["spec"]["version"] = version
     csv["spec"]["install"] = {"strategy": "deployment", "spec": {
         "clusterPermissions": cluster_permissions,
@@ -79,6 +80,7 @@ def service_version(csv, objects, examples, version):
     csv["spec"]["relatedImages"] = [{"name": name, "image": image}
                                     for name, image in images.items()]
     annotations = csv["metadata"]["annotations"]
+    annotations["olm.skipRange"] = upgrade_graph.skip_range(version)
     annotations["containerImage"] = container["image"]
     annotations["alm-examples"] = json.dumps(examples, indent=2)
     annotations["operatorframework.io/suggested-namespace-template"] = json.dumps(namespace)
@@ -110,7 +112,7 @@ def files_of_bundle(args):
     annotations = yaml_text.read(args.annotations)
     labels = "\n".join(f"LABEL {key}={value}" for key, value in annotations["annotations"].items())
     files = {
-        f"manifests/{PACKAGE}.clusterserviceversion.yaml": dump(csv),
+        f"manifests/{upgrade_graph.PACKAGE}.clusterserviceversion.yaml": dump(csv),
         "metadata/annotations.yaml": dump(annotations),
         "tests/scorecard/config.yaml": dump(yaml_text.read(args.scorecard)),
         "bundle.Dockerfile": DOCKERFILE.format(labels=labels).encode(),

@@ -82,8 +82,8 @@ PRODUCTS = {product.name: product for product in (
 OPERATOR = PRODUCTS["operator"]
 
 
-def reference_of(program):
-    with open(f"{program}/index.ref", encoding="utf-8") as file:
+def reference_of(program, kind="index"):
+    with open(f"{program}/{kind}.ref", encoding="utf-8") as file:
         return dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
 
 
@@ -123,8 +123,8 @@ def by_key(objects):
     return result
 
 
-class RenderTest(unittest.TestCase):
-    """One product; a subclass for each sets `product`."""
+class RenderBase(unittest.TestCase):
+    """Renders one product with kustomize and compares objects."""
 
     maxDiff = 4000
     product = None
@@ -139,25 +139,47 @@ class RenderTest(unittest.TestCase):
             if os.path.exists(tree):
                 shutil.copytree(tree, f"{cls.folder}/{tree}", symlinks=False)
 
-    def kustomize(self, components=(), namespace=None):
+    def kustomize(self, components=(), namespace=None, images=None):
         overlay = {
             "resources": [f"../{self.product.manifests}/base"],
             "components": [f"../{self.product.manifests}/components/{name}"
                            for name in components],
-            "images": [{"name": name, "newName": image, "newTag": tag}
-                       for name, (image, tag) in self.product.images().items()],
+            "images": images or [{"name": name, "newName": image, "newTag": tag}
+                                 for name, (image, tag) in self.product.images().items()],
         }
         if namespace:
             overlay["namespace"] = namespace
         os.makedirs(f"{self.folder}/overlay", exist_ok=True)
         with open(f"{self.folder}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
             json.dump(overlay, file)
-        objects = objects_of(run(self.kubectl, "kustomize", f"{self.folder}/overlay"))
+        return self.rendered(f"{self.folder}/overlay")
+
+    def rendered(self, folder):
+        objects = objects_of(run(self.kubectl, "kustomize", folder))
         for item in objects.values():
             # kustomize believes that they are in a namespace; API servers ignore that.
             if item["kind"].startswith("ValidatingAdmissionPolicy"):
                 item["metadata"].pop("namespace", None)
         return by_key(objects.values())
+
+    def assert_same(self, got, want):
+        self.assertEqual(sorted(got), sorted(want))
+        for key, item in want.items():
+            self.assertEqual(got[key], item, key)
+
+    def assert_chart(self, got, want, namespace):
+        """A chart does not contain its release's namespace, and keeps CRDs."""
+        want, got = copy.deepcopy(want), copy.deepcopy(got)
+        del want["Namespace", "", namespace or self.product.namespace]
+        for item in got.values():
+            if item["kind"] == "CustomResourceDefinition":
+                self.assertEqual(item["metadata"].pop("annotations"),
+                                 {"helm.sh/resource-policy": "keep"})
+        self.assert_same(got, want)
+
+
+class RenderTest(RenderBase):
+    """One product; a subclass for each sets `product`."""
 
     def helm(self, enabled=(), namespace=None, **values):
         # Options that are true by default are set, too.
@@ -175,21 +197,6 @@ class RenderTest(unittest.TestCase):
         return by_key(json.loads(run(
             self.product.tool, f"--registry={REGISTRY}", f"--with={','.join(components)}",
             "--print", *flags))["items"])
-
-    def assert_same(self, got, want):
-        self.assertEqual(sorted(got), sorted(want))
-        for key, item in want.items():
-            self.assertEqual(got[key], item, key)
-
-    def assert_chart(self, got, want, namespace):
-        """A chart does not contain its release's namespace, and keeps CRDs."""
-        want, got = copy.deepcopy(want), copy.deepcopy(got)
-        del want["Namespace", "", namespace or self.product.namespace]
-        for item in got.values():
-            if item["kind"] == "CustomResourceDefinition":
-                self.assertEqual(item["metadata"].pop("annotations"),
-                                 {"helm.sh/resource-policy": "keep"})
-        self.assert_same(got, want)
 
     def compare(self, components, namespace=None):
         want = self.kustomize(sorted(components), namespace)
@@ -353,7 +360,7 @@ class BundleTest(unittest.TestCase):
             if name.startswith("manifests/") and "clusterserviceversion" not in name:
                 item = yaml.safe_load(content)
                 got[item["kind"], item["metadata"]["name"]] = item
-        left_out = {"Deployment", "ServiceAccount", "Namespace", "ResourceQuota"}
+        left_out = {"Deployment", "ServiceAccount", "Namespace", "ResourceQuota", "NetworkPolicy"}
         want = {}
         for (kind, namespace, name), item in self.want.items():
             item = copy.deepcopy(item)

@@ -17,12 +17,14 @@
 #include "image-facts/operator/known_images_feature.h"
 #include "image-facts/policy/hot_images.h"
 #include "image-facts/policy/policy_metrics.h"
+#include "kube/base/split.h"
 #include "kube/program/program.h"
 #include "kube/server/metrics_server.h"
 #include "operator/feature.h"
 #include "operator/node_taints/node_taints_feature.h"
 #include "operator/options.h"
 #include "operator/replica.h"
+#include "operator/self_test/self_test.h"
 #include "operator/teardown/delete_configs.h"
 #include "operator/teardown/late_pods.h"
 #include "scheduling-policies/operator/policy_feature.h"
@@ -32,6 +34,12 @@ DEFINE_bool(
     "Only deletes all PodPlacementConfigs and the ClusterPodPlacementConfig, and waits until "
     "a running operator has removed its operands and ungated all pods, a minute longer than its "
     "operands exist. For a Job before the operator is uninstalled.");
+DEFINE_string(
+    self_test, "",
+    "Only checks the operator that runs in --namespace: that its Deployment is available, that "
+    "these versions of CustomResourceDefinitions are served (NAME/VERSION,...), and that its "
+    "webhooks answer. Prints each check. For `helm test`.");
+DECLARE_string(namespace);
 
 namespace operator_ {
 namespace {
@@ -42,6 +50,8 @@ constexpr std::string_view kName = "operator";
 // With kStoredLate, less than the time that Helm waits for a hook, which includes the start of a
 // pod.
 constexpr auto kDeleteConfigsWithin = 200s;
+// A new operator serves its webhooks some seconds after its Deployment is available.
+constexpr auto kSelfTestWithin = 60s;
 
 kube::Async<> DeleteAllConfigs(kube::Program& program) {
   kube::Result<> connected = program.Connect();
@@ -53,6 +63,15 @@ kube::Async<> DeleteAllConfigs(kube::Program& program) {
                "scheduling gate"
             << std::endl;
   co_return co_await program.clock().Sleep(kStoredLate);
+}
+
+kube::Async<> TestInstallation(kube::Program& program) {
+  kube::Result<> connected = program.Connect();
+  if (!connected) co_return connected;
+  SelfTestOptions options{.ns = FLAGS_namespace,
+                          .crd_versions = kube::SplitAtCommas(FLAGS_self_test)};
+  kube::TimePoint deadline = program.clock().Now() + kSelfTestWithin;
+  co_return co_await SelfTest(program.client(), program.clock(), std::move(options), deadline);
 }
 
 kube::Async<> Serve(kube::Program& program) {
@@ -90,7 +109,8 @@ int main(int argc, char** argv) {
        .argc = argc,
        .argv = argv},
       api::UserAgent(operator_::kName), [](kube::Program& program) {
-        return FLAGS_delete_configs ? operator_::DeleteAllConfigs(program)
-                                    : operator_::Serve(program);
+        if (FLAGS_delete_configs) return operator_::DeleteAllConfigs(program);
+        if (!FLAGS_self_test.empty()) return operator_::TestInstallation(program);
+        return operator_::Serve(program);
       });
 }

@@ -36,7 +36,7 @@ def tag_of(digest):
 def layer_of(files):
     """(tar file, its compressed form): sorted entries with their folders.
 
-    `files` is {path in the image: (file here, mode)}.
+    `files` is {path in the image: (file here or its content, mode)}.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
@@ -47,8 +47,11 @@ def layer_of(files):
             entry.type, entry.mode = tarfile.DIRTYPE, 0o755
             tar.addfile(entry)
         for name, (source, mode) in sorted(files.items()):
-            with open(source, "rb") as content:
-                data = content.read()
+            if isinstance(source, bytes):
+                data = source
+            else:
+                with open(source, "rb") as content:
+                    data = content.read()
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(data), mode
             tar.addfile(entry, io.BytesIO(data))

@@ -11,7 +11,7 @@ that they get.
 {{- range splitList "\n---\n" (include "placement.manifests" .root) -}}
   {{- $object := fromYaml . -}}
   {{- if $object.Error -}}{{- fail $object.Error -}}{{- end -}}
-  {{- if eq $object.kind "Deployment" -}}
+  {{- if and (eq $object.kind "Deployment") (eq $object.metadata.name $in.root.Chart.Name) -}}
     {{- include "placement.values" (dict "root" $in.root "object" $object) -}}
   {{- else if eq $object.kind "PrometheusRule" -}}
     {{- include "placement.runbooks" (dict "root" $in.root "object" $object) -}}
@@ -22,7 +22,7 @@ that they get.
 {{- end -}}
 {{- end -}}
 
-{{- /* values: sets replicas, resources and args of the Deployment .object. */ -}}
+{{- /* values: sets replicas, resources and args of .object, the Deployment that has the name of the chart. */ -}}
 {{- define "placement.values" -}}
 {{- $spec := .object.spec -}}
 {{- $container := first $spec.template.spec.containers -}}

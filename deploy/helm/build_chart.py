@@ -1,21 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Packs a Helm chart: its files, templates that charts share, templates/_manifests.tpl with the
-rendered manifests, and images.yaml with the names and tags of the images. Equal input gives equal
-bytes.
+rendered manifests, and images.yaml with the references of the images. Completes Chart.yaml,
+README.md and the defaults and the schema of the values. Equal input gives equal bytes.
 """
 
 import argparse
 import functools
-import gzip
-import io
 import json
 import os
-import tarfile
 
 import yaml
 
+import archive
+import artifact_hub
+import changelog
+import chart_readme
 import kustomization
+import references
+import values_file
+import values_schema
+import yaml_text
 
 IMAGES = "localhost/pod-placement/"
 
@@ -76,55 +81,75 @@ def template_of(manifests):
     return "\n".join([*lines, "{{- end -}}", ""])
 
 
-def fields_of(reference):
-    """The fields of an image's .ref file."""
-    with open(reference, encoding="utf-8") as file:
-        return dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
-
-
-def files_of_chart(chart, templates, manifests, paths, version, references):
-    """The chart's files by name: content."""
+def read_files(chart, paths, templates, license_file):
+    """The files as they are, by their names in the chart: content."""
     names = {path: path.removeprefix(chart) for path in paths}
     names.update({path: f"templates/{os.path.basename(path)}" for path in templates})
+    names[license_file] = "LICENSE"
     files = {}
     for path, name in names.items():
-        with open(path, "rb") as file:
+        with open(path, encoding="utf-8") as file:
             files[name] = file.read()
-    files["templates/_manifests.tpl"] = template_of(manifests).encode()
-    files["Chart.yaml"] += f'version: "{version}"\nappVersion: "{version}"\n'.encode()
-    # A node has the image of its own architecture, a registry has the index of all.
-    images = {"nodes": {}, "registry": {}}
-    for reference in references:
-        fields = fields_of(reference)
-        where = "registry" if os.path.basename(reference) == "index.ref" else "nodes"
-        images[where][fields["NAME"].rpartition("/")[2]] = f'{fields["NAME"]}:{fields["TAG"]}'
-    files["images.yaml"] = yaml.safe_dump(images).encode()
     return files
 
 
-def add_components(chart, components, files):
-    """Adds them to the schema of the values. Every component must be a value, with its default."""
-    differences = components ^ yaml.safe_load(files["values.yaml"])["components"].keys()
-    if differences:
+def add_images(files, refs):
+    """images.yaml, and the defaults of a release."""
+    # A node has the image of its own architecture, a registry has the index of all.
+    images = {"nodes": refs.on_nodes(), "registry": refs.in_registry()}
+    files["images.yaml"] = yaml.safe_dump({
+        where: {name.rpartition("/")[2]: image for name, image in found.items()}
+        for where, found in images.items()})
+    if refs.is_release:
+        files["values.yaml"] = values_file.with_default(
+            files["values.yaml"], "registry", refs.registry)
+    if refs.for_all_architectures():
+        files["values.yaml"] = values_file.with_default(
+            files["values.yaml"], "all-architectures", "true")
+
+
+def check_components(chart, components, values):
+    """Every component must be a value."""
+    of_values = {value.name.removeprefix("components.") for value in values
+                 if value.name.startswith("components.")}
+    if components ^ of_values:
         raise SystemExit(f"{chart}values.yaml: `components` differs from those of the manifests: "
-                         f"{', '.join(sorted(differences))}")
-    schema = json.loads(files["values.schema.json"])
-    schema["properties"]["components"]["properties"] = {
-        name: {"type": "boolean"} for name in sorted(components)}
-    files["values.schema.json"] = json.dumps(schema, indent=2).encode()
+                         f"{', '.join(sorted(components ^ of_values))}")
 
 
-def archive(files, chart_name):
-    """A .tgz without times and owners."""
-    buffer = io.BytesIO()
-    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as compressed:
-        with tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-            # Helm wants Chart.yaml first.
-            for name in sorted(files, key=lambda name: (name != "Chart.yaml", name)):
-                entry = tarfile.TarInfo(f"{chart_name}/{name}")
-                entry.size, entry.mode = len(files[name]), 0o644
-                tar.addfile(entry, io.BytesIO(files[name]))
-    return buffer.getvalue()
+def chart_yaml(text, version, refs, objects, args):
+    """Chart.yaml with the version and with annotations for Artifact Hub."""
+    chart = {**yaml.safe_load(text), "version": version, "appVersion": version}
+    with open(args.changelog, encoding="utf-8") as file:
+        changes = changelog.changes_of(file.read(), version)
+    chart.setdefault("annotations", {}).update(artifact_hub.annotations(
+        version,
+        images=artifact_hub.images(refs),
+        crds=artifact_hub.crds(objects),
+        crdsExamples=kustomization.read_yaml(args.examples) if args.examples else [],
+        changes=[{"kind": kind, "description": text} for kind, text in changes],
+        signKey=artifact_hub.sign_key(args.sign_key_fingerprint, args.sign_key_url)))
+    return chart
+
+
+def files_of_chart(args, version):
+    """The chart's name, and its files by name: content."""
+    with open(args.manifests, encoding="utf-8") as file:
+        manifests = json.load(file)
+    refs = references.References(args.reference, args.registry)
+    files = read_files(args.chart, args.files, args.template, args.license)
+    add_images(files, refs)
+    values = values_file.values_of(files["values.yaml"])
+    check_components(args.chart, manifests["components"].keys(), values)
+    files["values.schema.json"] = values_schema.with_components(files["values.schema.json"], values)
+    objects = [item for part in [{"objects": manifests["base"]}, *manifests["components"].values()]
+               for item in part["objects"]]
+    chart = chart_yaml(files["Chart.yaml"], version, refs, objects, args)
+    files["Chart.yaml"] = ("# SPDX-License-Identifier: Apache-2.0\n" +
+                           yaml_text.dump_for_readers(chart))
+    files["README.md"] = chart_readme.readme(files["README.md"], args.chart, chart, refs, values)
+    files["templates/_manifests.tpl"] = template_of(manifests)
+    return chart["name"], {name: text.encode() for name, text in files.items()}
 
 
 def main():
@@ -133,21 +158,21 @@ def main():
     parser.add_argument("--manifests", required=True, help="rendered by deploy/kustomization.py")
     parser.add_argument("--template", action="append", default=[],
                         help="a file for templates/ that several charts have")
-    parser.add_argument("--version-file", required=True)
+    for name in ("version-file", "license", "changelog", "registry", "output"):
+        parser.add_argument("--" + name, required=True)
     parser.add_argument("--reference", action="append", default=[], help="an image's .ref file")
-    parser.add_argument("--output", required=True)
+    parser.add_argument("--examples", help="objects of the chart's kinds, for Artifact Hub")
+    parser.add_argument("--sign-key-fingerprint", default="",
+                        help="of the PGP key that will sign the chart, if one will")
+    parser.add_argument("--sign-key-url", default="", help="of its public part")
     parser.add_argument("files", nargs="+", help="paths in the source tree")
     args = parser.parse_args()
     with open(args.version_file, encoding="utf-8") as file:
         version = file.read().strip()
-    with open(args.manifests, encoding="utf-8") as file:
-        manifests = json.load(file)
-    files = files_of_chart(args.chart, args.template, manifests, args.files, version,
-                           args.reference)
-    add_components(args.chart, manifests["components"].keys(), files)
-    chart_name = yaml.safe_load(files["Chart.yaml"])["name"]
+    name, files = files_of_chart(args, version)
     with open(args.output, "wb") as output:
-        output.write(archive(files, chart_name))
+        # Helm wants Chart.yaml first.
+        output.write(archive.tgz(files, folder=name, first="Chart.yaml"))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator's own webhooks: no write fails because of their certificate, and a deleted webhook
-// configuration is restored.
+// The operator's own webhooks: no write fails because of their certificate, a deleted webhook
+// configuration is restored, and `helm test` finds that they answer.
 #include <string>
+#include <utility>
 
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
+#include "operator/self_test/self_test.h"
 
 namespace e2e {
 namespace {
@@ -40,6 +42,18 @@ TEST_F(OperatorWebhooksFlow, ADeletedConfigurationIsRestoredInSeconds) {
                 kube::IgnoreError(scene.Delete(kConfigs, "b"), "the next attempt fails with it");
                 return kube::Error::Unavailable("it was accepted");
               }});
+}
+
+TEST_F(OperatorWebhooksFlow, TheSelfTestOfHelmPasses) {
+  operator_::SelfTestOptions options{
+      .ns = cluster().operator_namespace(),
+      .crd_versions = {"clusterpodplacementconfigs.multiarch.openshift.io/v1alpha1",
+                       "clusterpodplacementconfigs.multiarch.openshift.io/v1beta1",
+                       "podplacementconfigs.multiarch.openshift.io/v1beta1"}};
+  kube::TimePoint deadline = cluster().clock().Now() + 10s;
+  Result<> passed = cluster().Run(
+      operator_::SelfTest(cluster().client(), cluster().clock(), std::move(options), deadline));
+  EXPECT_TRUE(passed) << passed.error();
 }
 
 TEST_F(OperatorWebhooksFlow, NoWriteIsRefusedWhileTheAuthorityChanges) {

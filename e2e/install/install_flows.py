@@ -141,7 +141,7 @@ class Kustomize:
 
 
 class Helm:
-    """helm install, upgrade and uninstall; nothing else."""
+    """helm install, upgrade, test and uninstall; nothing else."""
 
     FOLDER = "operator/helm"
 
@@ -160,6 +160,8 @@ class Helm:
         run("helm", command, "placement", self.charts[version], f"--namespace={NAMESPACE}",
             "--wait", "--timeout=180s", *flags)
         self.installed = True
+        if version == "newer":
+            run("helm", "test", "placement", f"--namespace={NAMESPACE}", "--timeout=180s")
 
     def uninstall(self):
         run("helm", "uninstall", "placement", f"--namespace={NAMESPACE}", "--wait",

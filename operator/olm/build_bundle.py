@@ -3,27 +3,24 @@
 """Makes the OLM bundle (registry+v1) from the rendered operator/manifests.
 
 What OLM creates itself goes into the ClusterServiceVersion: the Deployment and the permissions.
-OLM also creates the ServiceAccounts. The Namespace is a suggestion of the ClusterServiceVersion,
-and the ResourceQuota is left out, as a bundle cannot have either. The rest is a file each. Equal
-input gives equal bytes.
+OLM also creates the ServiceAccounts. The Namespace is a suggestion of the ClusterServiceVersion;
+the ResourceQuota is left out, as a bundle cannot have either, and the NetworkPolicy, as OLM before
+OpenShift 4.20 does not install a bundle that has one. The rest is a file each. Equal input gives
+equal bytes.
 """
 
 import argparse
-import gzip
-import io
 import json
-import os
-import tarfile
 
-import yaml
-
+import archive
+import installation
 import kustomization
+import references
+import upgrade_graph
+import yaml_text
 
-PACKAGE = "multiarch-tuning-operator"
-# What `make images` builds.
-ALL_ARCHITECTURES = "amd64,arm64,ppc64le,s390x"
 IN_CSV = {"Deployment", "ServiceAccount"}
-NOT_IN_BUNDLE = {"Namespace", "ResourceQuota"}
+NOT_IN_BUNDLE = {"Namespace", "ResourceQuota", "NetworkPolicy"}
 DOCKERFILE = """\
 FROM scratch
 {labels}
@@ -31,42 +28,6 @@ COPY manifests /manifests/
 COPY metadata /metadata/
 COPY tests/scorecard /tests/scorecard/
 """
-
-
-class Dumper(yaml.SafeDumper):
-    """Repeats equal values instead of naming them with anchors."""
-
-    def ignore_aliases(self, data):
-        return True
-
-
-def read_yaml(path):
-    with open(path, encoding="utf-8") as file:
-        return yaml.safe_load(file)
-
-
-def with_images(value, images):
-    """`value` with every text that is an image of the manifests replaced."""
-    if isinstance(value, dict):
-        return {key: with_images(child, images) for key, child in value.items()}
-    if isinstance(value, list):
-        return [with_images(child, images) for child in value]
-    return images.get(value, value) if isinstance(value, str) else value
-
-
-def images_of(references, registry):
-    """The images with their registry, by the names in the manifests, and their architectures."""
-    images, architectures = {}, set()
-    # A node has the image of its own architecture, a registry has the index of all.
-    wanted = "image.ref" if registry == "localhost" else "index.ref"
-    for reference in references:
-        if os.path.basename(reference) != wanted:
-            continue
-        with open(reference, encoding="utf-8") as file:
-            fields = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
-        images["localhost/" + fields["NAME"]] = f'{registry}/{fields["NAME"]}:{fields["TAG"]}'
-        architectures.add(fields["ARCHITECTURES"])
-    return images, architectures
 
 
 def key_of(item, own_namespace):
@@ -104,7 +65,7 @@ def service_version(csv, objects, examples, version):
     own_permissions, own_keys = permissions(
         objects, own_namespace, "RoleBinding", pod["serviceAccountName"])
 
-    csv["metadata"]["name"] = f"{PACKAGE}.v{version}"
+    csv["metadata"]["name"] = upgrade_graph.bundle_name(version)
     csv["spec"]["version"] = version
     csv["spec"]["install"] = {"strategy": "deployment", "spec": {
         "clusterPermissions": cluster_permissions,
@@ -119,6 +80,7 @@ def service_version(csv, objects, examples, version):
     csv["spec"]["relatedImages"] = [{"name": name, "image": image}
                                     for name, image in images.items()]
     annotations = csv["metadata"]["annotations"]
+    annotations["olm.skipRange"] = upgrade_graph.skip_range(version)
     annotations["containerImage"] = container["image"]
     annotations["alm-examples"] = json.dumps(examples, indent=2)
     annotations["operatorframework.io/suggested-namespace-template"] = json.dumps(namespace)
@@ -137,27 +99,22 @@ def service_version(csv, objects, examples, version):
 def files_of_bundle(args):
     with open(args.manifests, encoding="utf-8") as file:
         manifests = json.load(file)
-    objects = manifests["base"]
-    images, architectures = images_of(args.reference, args.registry)
-    if architectures == {ALL_ARCHITECTURES}:
-        args.component.append("all-architectures")
-    for component in args.component:
-        kustomization.add(objects, manifests["components"][component])
-    objects = with_images(objects, images)
+    refs = references.References(args.reference, args.registry)
+    objects = installation.objects_of(manifests, refs, args.component)
     with open(args.version_file, encoding="utf-8") as file:
         version = file.read().strip()
-    csv = read_yaml(args.csv)
+    csv = yaml_text.read(args.csv)
     rest = service_version(csv, objects, kustomization.read_yaml(args.examples), version)
 
     def dump(value):
-        return yaml.dump(value, Dumper=Dumper, width=100, sort_keys=True).encode()
+        return yaml_text.dump(value).encode()
 
-    annotations = read_yaml(args.annotations)
+    annotations = yaml_text.read(args.annotations)
     labels = "\n".join(f"LABEL {key}={value}" for key, value in annotations["annotations"].items())
     files = {
-        f"manifests/{PACKAGE}.clusterserviceversion.yaml": dump(csv),
+        f"manifests/{upgrade_graph.PACKAGE}.clusterserviceversion.yaml": dump(csv),
         "metadata/annotations.yaml": dump(annotations),
-        "tests/scorecard/config.yaml": dump(read_yaml(args.scorecard)),
+        "tests/scorecard/config.yaml": dump(yaml_text.read(args.scorecard)),
         "bundle.Dockerfile": DOCKERFILE.format(labels=labels).encode(),
     }
     for item in rest:
@@ -165,18 +122,6 @@ def files_of_bundle(args):
         name = f'manifests/{item["metadata"]["name"]}.{item["kind"].lower()}.yaml'
         files[name] = dump(item)
     return files
-
-
-def archive(files):
-    """A .tgz without times and owners."""
-    buffer = io.BytesIO()
-    with gzip.GzipFile(fileobj=buffer, mode="wb", mtime=0) as compressed:
-        with tarfile.open(fileobj=compressed, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-            for name, content in sorted(files.items()):
-                entry = tarfile.TarInfo(name)
-                entry.size, entry.mode = len(content), 0o644
-                tar.addfile(entry, io.BytesIO(content))
-    return buffer.getvalue()
 
 
 def main():
@@ -188,7 +133,7 @@ def main():
     parser.add_argument("--reference", action="append", default=[], help="an image's .ref file")
     args = parser.parse_args()
     with open(args.output, "wb") as output:
-        output.write(archive(files_of_bundle(args)))
+        output.write(archive.tgz(files_of_bundle(args)))
 
 
 if __name__ == "__main__":

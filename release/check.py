@@ -115,10 +115,9 @@ class Check:
         self.install_by_kubectl("--filename=files/install.yaml")
 
     def kustomize(self):
-        name = f"{CHART}-kustomize"
-        with tarfile.open(f"files/{name}.tar.gz") as tar:
+        with tarfile.open(f"files/{CHART}-kustomize.tar.gz") as tar:
             tar.extractall(".")
-        self.install_by_kubectl(f"--kustomize={name}")
+        self.install_by_kubectl(f"--kustomize={CHART}-{self.version}")
 
     def olm(self):
         """What OLM creates; it is not on the cluster."""

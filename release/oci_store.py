@@ -61,6 +61,9 @@ def add_image(layout, archive, tag):
     platforms = [(manifest["platform"]["architecture"],
                   {key: manifest[key] for key in ("mediaType", "digest", "size")})
                  for manifest in manifests]
+    for _, descriptor in platforms:
+        # oras finds by its digest only what the layout's index names.
+        layout.add(descriptor, [])
     return entry["digest"], platforms
 
 

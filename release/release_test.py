@@ -79,8 +79,9 @@ class Layouts(unittest.TestCase):
     def test_an_sbom_refers_to_its_image(self):
         path, _, platforms = self.image()
         entries = read_json(f"{path}/index.json")["manifests"]
-        self.assertEqual(len(entries), 1 + len(platforms))
-        for entry, (_, subject) in zip(entries[1:], platforms):
+        self.assertEqual(len(entries), 1 + 2 * len(platforms))
+        self.assertEqual(entries[1:1 + len(platforms)], [subject for _, subject in platforms])
+        for entry, (_, subject) in zip(entries[1 + len(platforms):], platforms):
             self.assertNotIn("annotations", entry)
             manifest = json.loads(self.blob(path, entry["digest"]))
             self.assertEqual(manifest["subject"], subject)

@@ -70,10 +70,11 @@ plugin: setup-cross ## Build kubectl-placement for amd64, arm64, ppc64le and s39
 	@plugin/archive/build.sh
 
 setup-release: setup-packages
-	@third_party/install.sh e2e/cluster/packages.txt
+	@third_party/install.sh e2e/cluster/packages.txt release/packages.txt
 	@$(CLUSTER)/build-tools.sh kubernetes kind kwok coredns helm cosign oras krew
 
 release: setup-cross ## Make the release VERSION in OUT: images, charts, bundles, plugin (an hour)
+	@third_party/install.sh release/packages.txt
 	@release/make_release.py --version=$(VERSION) --out=$(OUT) \
 	  $(if $(REGISTRY),--registry=$(REGISTRY)) \
 	  $(if $(ARCHITECTURES),--architectures=$(ARCHITECTURES)) $(RELEASE)

@@ -47,6 +47,7 @@ class Check:
             signer = [f"--certificate-identity-regexp={args.identity}",
                       f"--certificate-oidc-issuer={args.issuer}"]
         self.registry, self.version, self.insecure = args.registry, args.version, args.insecure
+        self.keyring = os.path.abspath(args.keyring) if args.keyring else None
         self.verifier = Verifier(args.registry, signer, args.insecure)
         self.folder = tempfile.mkdtemp(prefix="release-check.")
         self.before = None
@@ -82,6 +83,9 @@ class Check:
             verifier.signature(reference)
             verifier.provenance(reference, version)
             texts.append(self.helm("template", "x", self.chart(name), f"--version={version}"))
+            if self.keyring:
+                self.helm("pull", self.chart(name), f"--version={version}", "--verify",
+                          f"--keyring={self.keyring}")
         images = self.images("\n".join(texts))
         for image in sorted(images):
             repository, digest = image.removeprefix(f"{self.registry}/").split("@")
@@ -97,7 +101,7 @@ class Check:
         self.verifier.signature(f"{self.registry}/charts/{CHART}:{self.version}")
         self.helm("install", "placement", self.chart(CHART), f"--version={self.version}",
                   f"--namespace={NAMESPACE}", "--create-namespace", "--wait", "--timeout=180s")
-        print(run("helm", "test", "placement", f"--namespace={NAMESPACE}", "--logs"), flush=True)
+        print(run("helm", "test", "placement", f"--namespace={NAMESPACE}"), flush=True)
         self.places_pods()
         run("helm", "uninstall", "placement", f"--namespace={NAMESPACE}", "--wait",
             "--timeout=300s")
@@ -265,6 +269,7 @@ def main():
     parser.add_argument("--key", help="the public key that must have signed the release")
     parser.add_argument("--identity", help="a regular expression of the identity, without --key")
     parser.add_argument("--issuer", default="https://token.actions.githubusercontent.com")
+    parser.add_argument("--keyring", help="public PGP keys in binary form, for `helm --verify`")
     parser.add_argument("--insecure", action="store_true", help="the registry has no TLS")
     parser.add_argument("--no-transparency-log", action="store_true",
                         help="the signatures are in no log")

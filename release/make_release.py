@@ -26,6 +26,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path.append(f"{ROOT}/bazel/images")
 # pylint: disable=wrong-import-position
+import chart_signature
 import notes
 import oci_store
 import provenance
@@ -83,7 +84,7 @@ class Release:
 
     def __init__(self, args):
         self.out, self.version, self.registry = args.out, args.version, args.registry
-        self.architectures = args.architectures
+        self.architectures, self.pgp_key = args.architectures, args.pgp_key
         self.artifacts = []
         os.makedirs(f"{self.out}/files")
 
@@ -115,8 +116,13 @@ class Release:
     def add_chart(self, target):
         archive = read(f"bazel-bin/{target}.tgz", "rb")
         name = oci_store.chart_metadata(archive)["name"]
-        write(f"{self.out}/files/{name}-{self.version}.tgz", archive)
-        digest = oci_store.add_chart(self.layout(f"charts/{name}"), archive, None, self.version)
+        file, signature = f"{name}-{self.version}.tgz", None
+        write(f"{self.out}/files/{file}", archive)
+        if self.pgp_key:
+            signature = chart_signature.sign(archive, file, self.pgp_key)
+            write(f"{self.out}/files/{file}.prov", signature)
+        digest = oci_store.add_chart(self.layout(f"charts/{name}"), archive, signature,
+                                     self.version)
         self.record(f"charts/{name}", self.version, digest)
 
     def add_olm(self, name, target):
@@ -171,7 +177,11 @@ def build(args):
         cached = {"OBJECTS": "cached"} if args.reproduce == "links" else {}
         run("bazel/images/compare_builds.sh", "all", *args.architectures, env=cached)
     targets = [*CHARTS, *OLM.values(), *MANIFESTS.values()]
-    run("bazel", "build", f"--define=REGISTRY={args.registry}",
+    defines = [f"--define=REGISTRY={args.registry}"]
+    if args.pgp_key:
+        defines += [f"--define=SIGN_KEY_FINGERPRINT={chart_signature.fingerprint_of(args.pgp_key)}",
+                    f"--define=SIGN_KEY_URL={args.pgp_key_url}"]
+    run("bazel", "build", *defines,
         *(f"//{os.path.dirname(target)}:{os.path.basename(target)}" for target in targets))
     run("plugin/archive/build.sh", *args.architectures,
         env={"DIST": f"{args.out}/plugin", "RELEASE_URI": args.uri})
@@ -211,9 +221,13 @@ def main():
     parser.add_argument("--reproduce", choices=("links", "full", "no"), default="links",
                         help="how much is built a second time, to compare the digests")
     parser.add_argument("--uri", help="the folder that will serve the files, for krew")
+    parser.add_argument("--pgp-key", help="a key of gpg that signs the charts, for helm --verify")
+    parser.add_argument("--pgp-key-url", help="where users get the public key")
     parser.add_argument("--snapshot", action="store_true",
                         help="of a tree that is not clean, or that has unreleased changes")
     args = parser.parse_args()
+    if bool(args.pgp_key) != bool(args.pgp_key_url):
+        parser.error("--pgp-key and --pgp-key-url belong together")
     args.out = os.path.abspath(args.out)
     args.architectures = sorted({"amd64", *args.architectures.split(",")})
     unknown = set(args.architectures) - set(ALL_ARCHITECTURES)

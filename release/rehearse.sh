@@ -15,12 +15,18 @@ xml=$(realpath "$1")
 version=$(cat VERSION)
 registry=$(cat "$STATE/registry")/placement
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'gpgconf --kill all; rm -rf "$work"' EXIT
+
+export GNUPGHOME=$work/gnupg
+mkdir -m 700 "$GNUPGHOME"
+gpg --batch --quiet --passphrase '' --quick-generate-key rehearsal@example.com ed25519 sign never
+gpg --export rehearsal@example.com >"$work/keyring.gpg"
 
 in_cluster() { e2e/cluster/with-cluster.sh release/with-tools.sh "$@"; }
 
 release/make_release.py --snapshot --version="$version" --out="$work/out" --registry="$registry" \
-  --architectures="${ARCHITECTURES:-amd64}" --reproduce="${REPRODUCE:-links}"
+  --architectures="${ARCHITECTURES:-amd64}" --reproduce="${REPRODUCE:-links}" \
+  --pgp-key=rehearsal@example.com --pgp-key-url=https://registry.example.com/rehearsal.asc
 export COSIGN_PASSWORD=rehearsal
 (cd "$work" && "$BIN/cosign" generate-key-pair)
 # What another rehearsal has pushed: a tag of a release never changes.
@@ -29,4 +35,4 @@ for _ in first second; do
   in_cluster release/push.py "$work/out" --key="$work/cosign.key" --insecure --no-transparency-log
 done
 in_cluster release/check.py --registry="$registry" --version="$version" --key="$work/cosign.pub" \
-  --insecure --no-transparency-log --xml="$xml"
+  --keyring="$work/keyring.gpg" --insecure --no-transparency-log --xml="$xml"

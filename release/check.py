@@ -82,7 +82,8 @@ class Check:
             reference = f"{self.registry}/charts/{name}:{version}"
             verifier.signature(reference)
             verifier.provenance(reference, version)
-            texts.append(self.helm("template", "x", self.chart(name), f"--version={version}"))
+            texts.append(self.helm("template", "x", self.chart(name), f"--version={version}",
+                                   "--kube-version=1.30.0"))
             if self.keyring:
                 self.helm("pull", self.chart(name), f"--version={version}", "--verify",
                           f"--keyring={self.keyring}")

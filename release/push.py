@@ -86,6 +86,7 @@ class Signer:
         if not os.path.exists(bundle):
             run("cosign", "sign-blob", *self._flags, f"--bundle={bundle}.tmp", path,
                 stdout=subprocess.DEVNULL)
+            os.chmod(f"{bundle}.tmp", 0o644)  # cosign keeps it from other users
             os.rename(f"{bundle}.tmp", bundle)
 
 

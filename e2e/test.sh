@@ -304,10 +304,11 @@ run_release() {
   cluster_to_change "release" || return 0
   local xml=$results/release.xml
   sum+=(--xml "$xml")
-  e2e/cluster/build-tools.sh cosign oras krew || {
+  e2e/cluster/build-tools.sh cosign oras krew actionlint || {
     failed "the tools of a release cannot be built"
     return 0
   }
+  release/with-tools.sh actionlint || failed "actionlint, see above"
   release/rehearse.sh "$xml" || sum+=(--crashed "$xml")
 }
 

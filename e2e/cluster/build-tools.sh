@@ -5,7 +5,7 @@
 # coredns, helm, distribution, health-checks; all of these by default. Prints the folder for
 # KUBEBUILDER_ASSETS. Does nothing if they exist. kustomize is a part of kubectl. Only by their
 # names, because they take long: kyverno, karpenter, products that run beside the operator in tests;
-# cosign, oras and krew, for releases.
+# cosign, oras, krew and actionlint, for releases.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -145,6 +145,12 @@ get_oras() {
 # Installs plugins of kubectl, as users do.
 get_krew() {
   build krew "$KREW_VERSION" 20 install_module "sigs.k8s.io/krew/cmd/krew@$KREW_VERSION"
+}
+
+# Checks the workflows of GitHub.
+get_actionlint() {
+  build actionlint "$ACTIONLINT_VERSION" 20 \
+    install_module "github.com/rhysd/actionlint/cmd/actionlint@$ACTIONLINT_VERSION"
 }
 
 # A registry for tests, where they find the control plane: they have no other folder of tools.

@@ -23,6 +23,7 @@ readonly HELM_VERSION=v3.22.0
 readonly COSIGN_VERSION=v2.6.5
 readonly ORAS_VERSION=v1.3.6
 readonly KREW_VERSION=v0.5.0
+readonly ACTIONLINT_VERSION=v1.7.12
 
 # --- Paths
 readonly TOOLS=$POD_PLACEMENT_CACHE/tools

@@ -42,18 +42,16 @@ class Check:
 
     def __init__(self, args):
         if args.key:
-            signer = [f"--key={os.path.abspath(args.key)}"]
+            signer = [f"--key={args.key}"]
             if args.no_transparency_log:
                 signer.append("--insecure-ignore-tlog")
         else:
             signer = [f"--certificate-identity-regexp={args.identity}",
                       f"--certificate-oidc-issuer={args.issuer}"]
         self.registry, self.version, self.insecure = args.registry, args.version, args.insecure
-        self.keyring = os.path.abspath(args.keyring) if args.keyring else None
+        self.keyring = args.keyring
         self.verifier = Verifier(args.registry, signer, args.insecure)
-        self.folder = tempfile.mkdtemp(prefix="release-check.")
         self.before = None
-        os.chdir(self.folder)
         # Once: every way begins with files whose signature holds.
         self.verifier.pull("pod-placement/release", self.version, "files")
         self.verifier.checksums("files")
@@ -264,6 +262,23 @@ def crds():
     return [name for name in names if name.endswith((GROUP, "kupid.gardener.cloud"))]
 
 
+def run_ways(args, parser):
+    """Runs the ways in the current folder, which is empty. Returns whether all passed."""
+    check = Check(args)
+    ways = {"signatures": check.signatures, "helm": check.way(check.install_by_helm),
+            "install.yaml": check.way(check.install_yaml),
+            "kustomize": check.way(check.kustomize), "olm": check.way(check.olm),
+            "plugin": check.plugin}
+    unknown = [name for name in args.ways if name not in ways]
+    if unknown:
+        parser.error(f"no such way: {', '.join(unknown)}")
+    flows = {name: ways[name] for name in args.ways or ways}
+    clean_up, explain = check.clean_up, lambda: print_pods(NAMESPACE, SCENE)
+    if flows.keys() <= WITHOUT_CLUSTER:
+        clean_up = explain = lambda: None
+    return run_flows("release", flows, clean_up, explain, args.xml)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -281,20 +296,14 @@ def main():
     args = parser.parse_args()
     if bool(args.key) == bool(args.identity):
         parser.error("give --key or --identity")
-    xml = os.path.abspath(args.xml) if args.xml else None
-    check = Check(args)
-    ways = {"signatures": check.signatures, "helm": check.way(check.install_by_helm),
-            "install.yaml": check.way(check.install_yaml),
-            "kustomize": check.way(check.kustomize), "olm": check.way(check.olm),
-            "plugin": check.plugin}
-    unknown = [name for name in args.ways if name not in ways]
-    if unknown:
-        parser.error(f"no such way: {', '.join(unknown)}")
-    flows = {name: ways[name] for name in args.ways or ways}
-    clean_up, explain = check.clean_up, lambda: print_pods(NAMESPACE, SCENE)
-    if flows.keys() <= WITHOUT_CLUSTER:
-        clean_up = explain = lambda: None
-    passed = run_flows("release", flows, clean_up, explain, xml)
+    args.xml = os.path.abspath(args.xml) if args.xml else None
+    if args.key and "://" not in args.key:  # not the URI of a KMS
+        args.key = os.path.abspath(args.key)
+    args.keyring = os.path.abspath(args.keyring) if args.keyring else None
+    with tempfile.TemporaryDirectory(prefix="release-check.") as folder:
+        os.chdir(folder)
+        passed = run_ways(args, parser)
+        os.chdir("/")
     sys.exit(0 if passed else 1)
 
 

@@ -83,7 +83,7 @@ class Release:
     """What is made, in its folder."""
 
     def __init__(self, args):
-        self.out, self.version, self.registry = args.out, args.version, args.registry
+        self.out, self.version, self.registry = args.partial, args.version, args.registry
         self.architectures, self.pgp_key = args.architectures, args.pgp_key
         self.artifacts = []
         os.makedirs(f"{self.out}/files")
@@ -184,12 +184,13 @@ def build(args):
     run("bazel", "build", *defines,
         *(f"//{os.path.dirname(target)}:{os.path.basename(target)}" for target in targets))
     run("plugin/archive/build.sh", *args.architectures,
-        env={"DIST": f"{args.out}/plugin", "RELEASE_URI": args.uri})
+        env={"DIST": f"{args.partial}/plugin", "RELEASE_URI": args.uri})
 
 
 def make(args):
     section = changes_of(args.version, args.snapshot)
     begin = now()
+    shutil.rmtree(args.partial, ignore_errors=True)
     build(args)
     release = Release(args)
     for package in output_of("bash", "-c", ". bazel/images/programs.sh; all_programs").split():
@@ -198,13 +199,14 @@ def make(args):
         release.add_olm(name, target)
     for target in CHARTS:
         release.add_chart(target)
-    plugin = f"{args.out}/plugin"
+    plugin = f"{args.partial}/plugin"
     release.add_files({**{name: f"bazel-bin/{path}" for name, path in MANIFESTS.items()},
                        **{name: f"{plugin}/{name}" for name in os.listdir(plugin)}})
     shutil.rmtree(plugin)
     parameters = {"version": args.version, "registry": args.registry,
                   "architectures": args.architectures}
     release.finish(output_of("git", "rev-parse", "HEAD"), parameters, section, (begin, now()))
+    os.rename(args.partial, args.out)
     print(f"release {args.version} is in {args.out}: {len(release.artifacts)} artifacts and "
           f"{len(os.listdir(args.out + '/files'))} files; push it with `make release-push`")
 
@@ -229,6 +231,8 @@ def main():
     if bool(args.pgp_key) != bool(args.pgp_key_url):
         parser.error("--pgp-key and --pgp-key-url belong together")
     args.out = os.path.abspath(args.out)
+    # What is not complete has another name.
+    args.partial = args.out + ".partial"
     args.architectures = sorted({"amd64", *args.architectures.split(",")})
     unknown = set(args.architectures) - set(ALL_ARCHITECTURES)
     if unknown:

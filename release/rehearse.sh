@@ -31,6 +31,8 @@ export COSIGN_PASSWORD=rehearsal
 (cd "$work" && "$BIN/cosign" generate-key-pair)
 # What another rehearsal has pushed: a tag of a release never changes.
 rm -rf "$STATE/registry-storage/docker/registry/v2/repositories/placement"
+# Other tests and the demo leave the operator on the cluster.
+bazel run --run_under="$PWD/e2e/cluster/with-cluster.sh" //operator:undeploy
 for _ in first second; do
   in_cluster release/push.py "$work/out" --key="$work/cosign.key" --insecure --no-transparency-log
 done

@@ -59,6 +59,8 @@ KUBERNETES_VERSIONS = (
     ("oldest", "fleet/helm/agent/Chart.yaml", r'^kubeVersion: ">=([\d.]+)\.0-0"$'),
     ("oldest", "fleet/helm/hub/Chart.yaml", r'^kubeVersion: ">=([\d.]+)\.0-0"$'),
     ("oldest", "operator/olm/csv.yaml", r"^ *minKubeVersion: ([\d.]+)\.0$"),
+    ("oldest", "e2e/cluster/env.sh", r"\bOLDEST_KUBERNETES_VERSION=v(\d+\.\d+)\."),
+    ("oldest", "e2e/cluster/k8s-1.30/go.mod", r"^\s*k8s\.io/kubernetes v(\d+\.\d+)\.\d+$"),
     ("newest", "README.md", r"^\| Kubernetes \|.*Tested with (\d[\d.]*\d)"),
     ("newest", "e2e/cluster/env.sh", r"\bKUBERNETES_VERSION=\S*v(\d[\d.]*\d)"),
     ("newest", "e2e/cluster/k8s/go.mod", r"^\s*k8s\.io/kubernetes v(\S+)$"),

@@ -5,7 +5,8 @@
 # coredns, helm, distribution, health-checks; all of these by default. Prints the folder for
 # KUBEBUILDER_ASSETS. Does nothing if they exist. kustomize is a part of kubectl. Only by their
 # names, because they take long: kyverno, karpenter, products that run beside the operator in tests;
-# cosign, oras and krew, for releases.
+# cosign, oras and krew, for releases; kubernetes-1.30, the oldest control plane that is supported,
+# whose folder for KUBEBUILDER_ASSETS is another one.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -16,8 +17,14 @@ export CGO_ENABLED=0
 export GOWORK=off GOFLAGS=
 
 readonly version_package=k8s.io/component-base/version
-readonly kubernetes_ldflags="-s -w -X $version_package.gitVersion=$KUBERNETES_VERSION \
--X $version_package.gitMajor=1 -X $version_package.gitMinor=36"
+# version_ldflags VERSION MINOR - flags of the linker for Kubernetes VERSION.
+version_ldflags() {
+  printf '%s' "-s -w -X $version_package.gitVersion=$1 -X $version_package.gitMajor=1 " \
+    "-X $version_package.gitMinor=$2"
+}
+
+# What main prints.
+assets=$ASSETS
 
 # build TOOL HASH SECONDS COMMAND... - makes $TOOLS/TOOL-HASH by running COMMAND, for about SECONDS,
 # with the file to write as its last argument.
@@ -102,14 +109,33 @@ build_pause() { gcc -Os -static -s -Wall -Wextra -o "$1" "$CLUSTER_DIR/images/pa
 # --- The tools
 
 get_kubernetes() {
-  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" 570 \
-    build_own k8s "$kubernetes_ldflags"
+  local ldflags
+  ldflags=$(version_ldflags "$KUBERNETES_VERSION" 36)
+  build k8s "$(content_hash "$ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" 570 \
+    build_own k8s "$ldflags"
   local name
   for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl; do
     ln -sfn ../bin/k8s "$ASSETS/$name"
     ln -sfn k8s "$BIN/$name"
   done
   ln -sfn k8s "$BIN/kubeadm"
+}
+
+# A folder of assets with the oldest control plane, and otherwise the programs of $ASSETS.
+get_kubernetes_1_30() {
+  local ldflags name
+  ldflags=$(version_ldflags "$OLDEST_KUBERNETES_VERSION" 30)
+  build k8s-1.30 "$(content_hash "$ldflags" "$CLUSTER_DIR"/k8s-1.30/{go.mod,go.sum,*.go})" 570 \
+    build_own k8s-1.30 "$ldflags"
+  get_kubernetes
+  get_distribution
+  get_health_checks
+  mkdir -p "$OLDEST_ASSETS"
+  for name in "$ASSETS"/*; do ln -sfn "../assets/${name##*/}" "$OLDEST_ASSETS/${name##*/}"; done
+  for name in etcd kube-apiserver kube-controller-manager kube-scheduler; do
+    ln -sfn ../bin/k8s-1.30 "$OLDEST_ASSETS/$name"
+  done
+  assets=$OLDEST_ASSETS
 }
 
 # With the pause image's program, which is written in C.
@@ -190,8 +216,8 @@ main() {
   mkdir -p "$BIN" "$ASSETS"
   local tool tools=("$@")
   [[ $# -gt 0 ]] || tools=(kubernetes kind kwok coredns helm distribution health-checks)
-  for tool in "${tools[@]}"; do "get_${tool//-/_}"; done
-  say "KUBEBUILDER_ASSETS=$ASSETS"
+  for tool in "${tools[@]}"; do "get_${tool//[-.]/_}"; done
+  say "KUBEBUILDER_ASSETS=$assets"
 }
 
 main "$@"

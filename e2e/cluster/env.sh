@@ -16,6 +16,8 @@ readonly CLUSTER_DIR
 
 # --- Versions. Also in k8s/go.mod: Kubernetes and etcd.
 readonly KUBERNETES_VERSION=v1.36.3
+# The oldest that is supported. Also in k8s-1.30/go.mod.
+readonly OLDEST_KUBERNETES_VERSION=v1.30.14
 readonly COREDNS_VERSION=v1.14.2 # required by kubeadm of this Kubernetes version
 readonly KIND_VERSION=v0.33.0
 readonly KWOK_VERSION=v0.8.0
@@ -28,6 +30,7 @@ readonly KREW_VERSION=v0.5.0
 readonly TOOLS=$POD_PLACEMENT_CACHE/tools
 readonly BIN=$TOOLS/bin       # kubectl, kind, kwok, coredns, helm, the rest of Kubernetes by name
 readonly ASSETS=$TOOLS/assets # the control plane, for KUBEBUILDER_ASSETS
+readonly OLDEST_ASSETS=$TOOLS/assets-1.30 # the same with the oldest Kubernetes
 readonly STATE=$POD_PLACEMENT_CACHE/run
 readonly LOGS=$POD_PLACEMENT_CACHE/log
 # In memory: podman recognizes a restart of the machine by it.

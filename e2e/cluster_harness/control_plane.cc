@@ -25,10 +25,12 @@ constexpr std::string_view kAdminToken = "integration-test-admin";
 constexpr char kControllerToken[] = "integration-test-controllers";
 
 // The controllers for pods, Services and namespaces. Without those that change nodes, because no
-// kubelet reports for the nodes here.
+// kubelet reports for the nodes here. With that of Endpoints, by which the API server of Kubernetes
+// 1.30 finds the pods of a webhook's Service.
 constexpr std::string_view kControllers =
     "serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-"
     "controller,"
+    "endpoints-controller,"
     "endpointslice-controller,namespace-controller,garbage-collector-controller,pod-garbage-"
     "collector-controller,"
     "resourcequota-controller,deployment-controller,replicaset-controller,daemonset-controller,"

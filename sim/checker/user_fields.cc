@@ -300,12 +300,13 @@ class Comparison {
 };
 
 // The first member of `sent` that `stored` lacks or has with another value; "" if there is none.
-// Lists may have more items at their end.
+// Lists may have more items at their end. A null is a field that was not set.
 std::string FirstLost(const Json& sent, const Json& stored, const std::string& path) {
   if (sent.is_object() && stored.is_object()) {
     for (const auto& [key, value] : sent.items()) {
       auto found = stored.find(key);
-      bool is_empty = value.is_null() || (value.is_structured() && value.empty());
+      if (value.is_null()) continue;
+      bool is_empty = value.is_structured() && value.empty();
       if (found == stored.end() && is_empty) continue;
       std::string lost =
           found == stored.end() ? path + "/" + key : FirstLost(value, *found, path + "/" + key);

@@ -184,6 +184,17 @@ TEST(UserFieldsOfAdmission, KeepsWhatWasSent) {
   EXPECT_THAT(run.Found(), ElementsAre("I5")) << run.Described();
 }
 
+// Programs with the client library of Kubernetes 1.30 send "creationTimestamp": null.
+TEST(UserFieldsOfAdmission, ANullIsNothingThatWasSent) {
+  TestRun run;
+  Json sent = PodOfUser();
+  sent["metadata"]["creationTimestamp"] = nullptr;
+  Json stored = Gated(sent, api::kClusterGate);
+  stored["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z";
+  run.Write(kUser, "", "pods", stored, "", sent);
+  EXPECT_THAT(run.Found(), IsEmpty()) << run.Described();
+}
+
 TEST(UserFieldsText, NamesTheFirstDifferences) {
   Json pod = Pod("web");
   EXPECT_EQ(DescribeDifference(pod, pod), "");

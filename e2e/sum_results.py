@@ -14,9 +14,20 @@ JUnit's format, which GoogleTest writes, --crashed such a result whose program e
 import argparse
 import json
 import os
+import re
 import sys
 import urllib.parse
 import xml.etree.ElementTree
+
+
+def reason_of(case):
+    """Why a test case was skipped, after a colon. Without GoogleTest's place in the code."""
+    skipped = case.find("skipped")
+    lines = (skipped.get("message", "") if skipped is not None else "").split("\n")
+    if re.fullmatch(r"\S+:\d+", lines[0]):
+        del lines[0]
+    text = " ".join(lines).strip()
+    return f": {text}" if text else ""
 
 
 class Totals:
@@ -35,7 +46,8 @@ class Totals:
             if case.find("failure") is not None or case.find("error") is not None:
                 self.failed.append(f"{name} {case.get('classname', '')}.{case.get('name', '')}")
             elif case.find("skipped") is not None or case.get("status") == "notrun":
-                self.skipped.append(f"{name} {case.get('classname', '')}.{case.get('name', '')}")
+                self.skipped.append(f"{name} {case.get('classname', '')}.{case.get('name', '')}"
+                                    f"{reason_of(case)}")
             else:
                 self.passed += 1
         return bool(cases)

@@ -41,6 +41,14 @@ class SumResultsTest(unittest.TestCase):
         self.assertEqual(lines, ["FAILED b.xml A.b", "SKIPPED b.xml A.c", "1 passed, 1 failed"])
         self.assertEqual(status, 1)
 
+    def test_says_why_a_test_was_skipped(self):
+        text = "a.cc:69&#x0A;the API server is too old&#x0A;for it&#x0A;"
+        path = self.file("a.xml", '<testsuite><testcase classname="A" name="b"/><testcase '
+                         f'classname="A" name="c"><skipped message="{text}"/></testcase>'
+                         '</testsuite>')
+        lines, _ = self.sum("--xml", path)
+        self.assertEqual(lines[0], "SKIPPED a.xml A.c: the API server is too old for it")
+
     def test_a_file_that_is_missing_has_failed(self):
         lines, status = self.sum("--xml", self.file("a.xml", PASSED), "--xml", "/no.xml",
                                  "--bep", "/no.json")

@@ -31,7 +31,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .PHONY: setup-release release release-push release-check test-release
 .PHONY: attacks sim sim-defects
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
-.PHONY: test-neighbours test-long test-vm chaos chaos-page soak screenshots
+.PHONY: test-neighbours test-long test-oldest test-vm chaos chaos-page soak screenshots
 .PHONY: clean-cache bench bench-setup bench-growth bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
@@ -130,6 +130,9 @@ test-vm: setup-packages ## Run the monitor's BPF program with Debian's kernel, i
 
 test-long: setup ## Run flows on a real API server that wait for minutes
 	@e2e/test.sh long
+
+test-oldest: setup ## Run the integration tier on the oldest Kubernetes that is supported
+	@e2e/test.sh oldest
 
 test-kind: setup ## Run all flows that can run on kind
 	@e2e/test.sh kind

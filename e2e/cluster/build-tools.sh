@@ -125,7 +125,7 @@ get_kubernetes() {
 get_kubernetes_1_30() {
   local ldflags name
   ldflags=$(version_ldflags "$OLDEST_KUBERNETES_VERSION" 30)
-  build k8s-1.30 "$(content_hash "$ldflags" "$CLUSTER_DIR"/k8s-1.30/{go.mod,go.sum,*.go})" 570 \
+  build k8s-1.30 "$(content_hash "$ldflags" "$CLUSTER_DIR"/k8s-1.30/{go.mod,go.sum,*.go})" 400 \
     build_own k8s-1.30 "$ldflags"
   get_kubernetes
   get_distribution

@@ -23,8 +23,26 @@ const std::string kCluster(api::kClusterConfigName);
 const std::string kWebhook(api::kWebhookName);
 const std::string kShardWebhook(api::kShardWebhookName);
 
+Condition GatedBy(const std::string& config, const std::string& what) {
+  return {config + " is gated by " + what, [config, what](Scene& scene) -> Result<> {
+            auto found = scene.Get(kConfigs, config);
+            if (!found) return found.error();
+            std::string gated_by = kube::StringAt(*found, "status.gatedBy");
+            if (gated_by == what) return Ok();
+            return Error::NotFound("gatedBy is " + gated_by);
+          }};
+}
+
+Step SetGating(const std::string& gating) {
+  return Change(kClusterConfigs, kCluster, {{"spec", {{"gating", gating}}}});
+}
+
 class GatingByPolicyFlow : public FlowFixture {
  protected:
+  void SetUp() override {
+    FlowFixture::SetUp();
+    if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
+  }
   PodBuilder Pod(const std::string& name) { return MakePod(name).Image(Image("demo/multi:1")); }
 
   static ConfigBuilder Config() { return MakeConfig("web").Prefer("amd64", 10); }
@@ -34,15 +52,6 @@ class GatingByPolicyFlow : public FlowFixture {
     return {{"spec", {{"celRules", Json::array({rule})}}}};
   }
 
-  static Condition GatedBy(const std::string& config, const std::string& what) {
-    return {config + " is gated by " + what, [config, what](Scene& scene) -> Result<> {
-              auto found = scene.Get(kConfigs, config);
-              if (!found) return found.error();
-              std::string gated_by = kube::StringAt(*found, "status.gatedBy");
-              if (gated_by == what) return Ok();
-              return Error::NotFound("gatedBy is " + gated_by);
-            }};
-  }
   // Policies and bindings, whoever wrote them.
   static Condition NoPolicy() {
     return {"no policy is left", [](Scene& scene) -> Result<> {
@@ -71,9 +80,6 @@ class GatingByPolicyFlow : public FlowFixture {
             }};
   }
 
-  Step SetGating(const std::string& gating) {
-    return Change(kClusterConfigs, kCluster, {{"spec", {{"gating", gating}}}});
-  }
   void CrashOperators() {
     for (PodProcess* process :
          TheProcessCluster().kubelet().OfProgram("operator", cluster().operator_namespace()))
@@ -190,6 +196,29 @@ TEST_F(GatingByPolicyFlow, ASwitchThereAndBackUnderLoadLeavesNoPodUngatedOrStuck
       .Never(ClusterGateRemovedBeforeLocal())
       .Never(GateRemovedWithoutItsDecision());
   ExpectBothGatesAtCreation();
+}
+
+// On every API server.
+using GatingWantedByPolicyFlow = FlowFixture;
+
+TEST_F(GatingWantedByPolicyFlow, WebhooksGateWherePoliciesAreNotServed) {
+  const std::string not_served = WhyNoGatingPolicies();
+  const bool served = not_served.empty();
+  std::cout << (served ? "policies are served" : not_served) << std::endl;
+  Flow flow(scene(), "gating by policy, where it can be");
+  flow.Do(SetGating("Policy"))
+      .Do(Create(MakeConfig("web").Prefer("amd64", 10)))
+      .Await(ShardReady())
+      .Await(GatedBy("web", served ? "Policy" : "Webhook"))
+      .Await(HasStatusCondition(kClusterConfigs, kCluster, "Degraded", served ? "False" : "True",
+                                served ? "AsExpected" : "GatingByPolicyNotSupported"))
+      .Await(HasStatusCondition(kClusterConfigs, kCluster, "Available", "True"))
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(Prefers("web", {{"amd64", 10}}))
+      .Await(AllUngated(1))
+      .Never(CreatedWithoutClusterGate())
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
 }
 
 }  // namespace

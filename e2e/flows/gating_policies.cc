@@ -64,6 +64,10 @@ std::string GatesOf(const Json& pod) {
 
 class GatingPoliciesFlow : public FlowFixture {
  protected:
+  void SetUp() override {
+    FlowFixture::SetUp();
+    if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
+  }
   void TearDown() override {
     for (auto object = created_.rbegin(); object != created_.rend(); ++object)
       kube::IgnoreError(scene().Delete(object->resource, object->key.name), "it may be absent");

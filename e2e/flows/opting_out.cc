@@ -17,6 +17,9 @@ class OptingOutFlow : public FlowFixture, public testing::WithParamInterface<con
  protected:
   void SetUp() override {
     FlowFixture::SetUp();
+    if (GetParam() == std::string("Policy")) {
+      if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
+    }
     auto used = UseClusterConfig(
         DefaultClusterConfig()
             .Set("/spec/gating", GetParam())

@@ -164,7 +164,15 @@ class RemovalOrdersFlow : public FlowFixture {
   std::vector<ProgramIn> stopped_;
 };
 
-class RemovalOrderFlow : public RemovalOrdersFlow, public testing::WithParamInterface<Order> {};
+class RemovalOrderFlow : public RemovalOrdersFlow, public testing::WithParamInterface<Order> {
+ protected:
+  void SetUp() override {
+    RemovalOrdersFlow::SetUp();
+    if (GetParam().gating == std::string("Policy")) {
+      if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
+    }
+  }
+};
 
 TEST_P(RemovalOrderFlow, LeavesNothing) {
   const Order& order = GetParam();

@@ -115,11 +115,6 @@ Result<> IsGone(Scene& scene, const Resource& resource, const std::string& name)
   return Missing(std::string(resource.kind) + " " + name + " is still there");
 }
 
-// spec.gating of the ClusterPodPlacementConfig is Policy.
-bool GatedByPolicy(const Json& cluster_config) {
-  return kube::StringAt(cluster_config, "spec.gating") == "Policy";
-}
-
 // With webhooks: `webhook` is rolled out, and its configuration `name` has `entries`, as in
 // WebhooksAreComplete(). With policies: both are gone.
 Result<> GatingIsComplete(Scene& scene, bool by_policy, const std::string& ns,
@@ -147,6 +142,12 @@ Result<> HasCondition(const Json& object, const std::string& type, const std::st
   if (kube::StringAt(*condition, "status") == status && said.find(text) != std::string::npos)
     return Ok();
   return Missing("condition " + kube::DumpJson(*condition));
+}
+
+// spec.gating of the ClusterPodPlacementConfig is Policy, and the API server serves policies.
+bool GatedByPolicy(const Json& cluster_config) {
+  return kube::StringAt(cluster_config, "spec.gating") == "Policy" &&
+         !HasCondition(cluster_config, "Degraded", "True", "GatingByPolicyNotSupported");
 }
 
 }  // namespace

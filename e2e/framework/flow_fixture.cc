@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "e2e/framework/served.h"
 #include "kube/base/ascii.h"
 #include "kube/client/typed.h"
+#include "kube/types/kinds.h"
 
 namespace e2e {
 
@@ -96,6 +98,10 @@ Result<> FlowFixture::UseClusterConfig(const ClusterConfigBuilder& config,
   } while (cluster().clock().Now() < deadline);
   return works ? kube::Error::DeadlineExceeded("ClusterPodPlacementConfig is not in effect")
                : works.error().Prefix("ClusterPodPlacementConfig");
+}
+
+std::string FlowFixture::WhyNoGatingPolicies() {
+  return NotServed(cluster(), kube::kMutatingAdmissionPolicies);
 }
 
 }  // namespace e2e

@@ -37,6 +37,11 @@ class FlowFixture : public testing::Test {
   kube::Result<> UseClusterConfig(const ClusterConfigBuilder& config,
                                   const std::string& registries_conf = "");
 
+  // For flows that gate by policies (`gating: Policy`), which Kubernetes before 1.36 cannot do: why
+  // the flow is skipped, and "" if it is not.
+  //   if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
+  std::string WhyNoGatingPolicies();
+
  private:
   std::unique_ptr<Scene> scene_;
 };

@@ -49,6 +49,9 @@ class SidecarInjectionFlow : public FlowFixture, public testing::WithParamInterf
  protected:
   void SetUp() override {
     FlowFixture::SetUp();
+    if (GetParam().gating == std::string("Policy")) {
+      if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
+    }
     auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/gating", GetParam().gating));
     ASSERT_TRUE(used) << used.error();
     std::string image = Image("demo/arm64:1");

@@ -97,6 +97,7 @@ TEST_F(KnownImagesFlow, WhereAConfigMayChangeThePodItIsGated) {
 
 // The API server places the pods itself.
 TEST_F(KnownImagesFlow, WithoutWebhooksAPolicyPlacesThem) {
+  if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
   ClusterConfigBuilder config = PlacingConfig().Prefer("s390x", 10).Set("/spec/gating", "Policy");
   Result<> used = UseConfig(config);
   ASSERT_TRUE(used) << used.error();

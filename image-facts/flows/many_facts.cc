@@ -126,6 +126,7 @@ TEST_F(ManyFactsFlow, FitIntoEachProgram) {
   ExpectFarBelowLimit("cluster-controller", ops, "with all facts by a list");
 
   // The policy has the newest, of these the first by name.
+  if (std::string why = WhyNoGatingPolicies(); !why.empty()) GTEST_SKIP() << why;
   used = UseConfig(PlacingConfig().Set("/spec/gating", api::kGatingByPolicy));
   ASSERT_TRUE(used) << used.error();
   const std::string first = Full(kSomeObjects, "", image_facts::Seconds()).facts.front().image;

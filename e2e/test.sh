@@ -36,9 +36,9 @@ cd "$(dirname "$0")/.."
 . e2e/deploy.sh
 
 readonly parts=(asan tsan long fuzz neighbours chaos kind install release vm)
-# The minutes of those in the rotation, which `release` is not yet, on two cores with the compilation
-# of a large change. asan and tsan, which take longer, are stopped at the deadline and go on in the
-# next run: what they need to get further.
+# The minutes of those in the rotation, which `release` is not yet, on two cores with the
+# compilation of a large change. asan and tsan, which take longer, are stopped at the deadline and
+# go on in the next run: what they need to get further.
 readonly part_minutes=(asan=20 tsan=20 long=16 fuzz=15 neighbours=30 chaos=8 kind=15 install=20
   vm=2)
 readonly ci_minutes=90

@@ -310,8 +310,9 @@ run_release() {
   }
   release/with-tools.sh actionlint || failed "actionlint, see above"
   release/rehearse.sh "$xml" || sum+=(--crashed "$xml")
-  # After it, the node has been seen without the images that were loaded.
-  rm -f "$(loaded_tags_file)"
+  # The kubelet has pulled the images from the registry by itself. From then on it does not take
+  # equal images that were loaded for preloaded ones, and wants to pull them (KEP-2535).
+  e2e/cluster/kind-down.sh
 }
 
 run_neighbours() {

@@ -24,7 +24,8 @@ sys.path.append(f"{ROOT}/e2e/install")
 import yaml
 
 from bundle import as_list, objects_of_bundle
-from cluster import get, kubectl, objects, print_pods, run, wait_for, wait_for_none
+from cluster import (apply_when_reached, get, kubectl, objects, print_pods, run, wait_for,
+                     wait_for_none)
 from results import run_flows
 from verify import Verifier
 
@@ -171,15 +172,7 @@ class Check:
 
     def places_pods(self):
         """The operator places a pod of an image of the release, by its architectures."""
-        def configured():
-            try:
-                return kubectl("apply", "--filename=-", text=self.configs())
-            except AssertionError as error:
-                if "failed to call webhook" not in str(error):
-                    raise
-                return None  # nodes have the rules of its Service a moment later
-
-        wait_for("the operator's webhooks are reached", configured)
+        apply_when_reached(self.configs())
         kubectl("wait", "--for=condition=Available", "--timeout=180s",
                 "clusterpodplacementconfig/cluster")
         image = f"{self.registry}/pod-placement/webhook:{self.version}"

@@ -50,6 +50,21 @@ def wait_for_none(what, find, seconds=120):
         raise AssertionError(f"{error}: {found}") from error
 
 
+def apply_when_reached(text):
+    """Applies objects that webhooks validate. Nodes have the rules of a new webhook's Service a
+    moment after its pods are ready."""
+    def reached():
+        try:
+            return kubectl("apply", "--filename=-", text=text)
+        except AssertionError as error:
+            if "failed to call webhook" not in str(error):
+                raise
+            print(error, flush=True)
+            return None
+
+    wait_for("the operator's webhooks are reached", reached)
+
+
 def objects():
     """"KIND NAMESPACE/NAME" of every object of the cluster, but those with generated names."""
     kinds = kubectl("api-resources", "--verbs=list,delete", "--output=name").split()

@@ -9,7 +9,7 @@ import contextlib
 import os
 import threading
 
-from cluster import get, kubectl, wait_for, wait_for_none
+from cluster import apply_when_reached, get, kubectl, wait_for, wait_for_none
 
 NAMESPACE = "openshift-multiarch-tuning-operator"
 SCENE = "pod-placement-install"
@@ -70,17 +70,7 @@ spec:
 
 
 def create_configs():
-    """The first call waits until nodes have the rules of the webhooks' Service."""
-    def reached():
-        try:
-            return kubectl("apply", "--filename=-", text=configs())
-        except AssertionError as error:
-            if "failed to call webhook" not in str(error):
-                raise
-            print(error, flush=True)
-            return None
-
-    wait_for("the operator's webhooks are reached", reached)
+    apply_when_reached(configs())
     kubectl("apply", "--filename=-", text=SHARD)
     await_configs()
 
